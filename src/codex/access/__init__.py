@@ -1,0 +1,1 @@
+"""Who may ask how much: admission and limits. Knows no transport."""

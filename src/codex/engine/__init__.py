@@ -1,0 +1,1 @@
+"""Tokens out of prompts: the `Engine` protocol, its backends, the model catalogue. Knows no text format."""

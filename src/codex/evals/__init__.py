@@ -1,0 +1,1 @@
+"""Measures what users feel, on any engine or server by URL."""

@@ -1,0 +1,1 @@
+"""Text into prompts: FIM and chat templates, budgets. Knows no engine."""

@@ -1,0 +1,1 @@
+"""Transports: each a thin adapter from its protocol to the pipeline."""

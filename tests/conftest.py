@@ -1,0 +1,41 @@
+"""Shared by every test: state isolated from the user's, anyio on asyncio, the real model prepared once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from codex.settings import Settings
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def isolated_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the developer's own CODEX_ settings, except where models and data lie."""
+    for name in list(os.environ):
+        if (name.startswith("CODEX_") or name == "MAX_CONCURRENT") and name not in {
+            "CODEX_MODELS_DIR",
+            "CODEX_TEST_DATA",
+        }:
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    """Where the real model is prepared; kept between runs."""
+    return Settings().models_dir
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The public benchmark files; a test that needs them is skipped, and says so, where they are absent."""
+    path = Path(os.environ.get("CODEX_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not path.is_dir():
+        pytest.skip(f"no benchmark files at {path}: set CODEX_TEST_DATA to their folder")
+    return path
