@@ -16,6 +16,7 @@ CodexError
 │   ├── UnsupportedModel              files are fine, the engine cannot serve them
 │   └── DiskFull                      not enough room to prepare it
 ├── EvaluationError              an evaluation's data or run is unusable
+├── SandboxUnavailable           there is no way to run a model's code safely on this machine
 └── ClientError                  raised by CodexClient; carries status and code from the server
     ├── ConnectionFailed              nothing answered at the address
     └── ResponseTimeout               the server took longer than the client's timeout
@@ -109,6 +110,10 @@ class DiskFull(ModelError):
 
 class EvaluationError(CodexError):
     code = "evaluation_error"
+
+
+class SandboxUnavailable(CodexError):
+    code = "sandbox_unavailable"
 
 
 class ClientError(CodexError):
