@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codex.engine.models import PreparedModel, prepare
 from codex.settings import Settings
 
 
@@ -30,6 +31,12 @@ def isolated_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def models_dir() -> Path:
     """Where the real model is prepared; kept between runs."""
     return Settings().models_dir
+
+
+@pytest.fixture(scope="session")
+def prepared_model(models_dir: Path) -> PreparedModel:
+    """The real 0.5B in its default precision; the first run of all downloads it."""
+    return prepare("qwen2.5-coder-0.5b", models_dir=models_dir, quant="int8")
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.metadata import version
 from pathlib import Path
 
+import msgspec
+
 from codex.engine.models.files import folder_in_making, require_room, sha256_of
 from codex.engine.models.gguf_file import GgufFile
 from codex.engine.models.ir import MODEL_FILES, make_ir
@@ -47,6 +49,7 @@ def build(
         requantise(gguf, intermediate, quant, progress)
         make_ir(intermediate, progress)
         _keep_only(scratch, {TOKENIZER, *MODEL_FILES})
+        _write_generation_config(gguf, scratch / "generation_config.json")
         manifest = Manifest(
             format=FORMAT,
             name=name,
@@ -86,6 +89,14 @@ def record(folder: Path, progress: Progress) -> dict[str, FileRecord]:
     paths = sorted(path for path in folder.iterdir() if path.is_file())
     progress.stage("verify", sum(path.stat().st_size for path in paths))
     return {path.name: FileRecord(path.stat().st_size, sha256_of(path, progress)) for path in paths}
+
+
+def _write_generation_config(gguf: GgufFile, path: Path) -> None:
+    """The engine takes its end-of-text id from here; without one it refuses every request."""
+    names = ("eos_token_id", "bos_token_id", "padding_token_id")
+    found = {name: gguf.get(f"tokenizer.ggml.{name}") for name in names}
+    ids = {name.replace("padding", "pad"): number for name, number in found.items() if number is not None}
+    path.write_bytes(msgspec.json.encode(ids))
 
 
 def _keep_only(folder: Path, names: set[str]) -> None:

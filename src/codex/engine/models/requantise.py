@@ -79,12 +79,11 @@ def prepared_bytes(source: GgufFile, quant: QuantMode) -> int:
 
 
 def _plan(source: GgufFile, kind: GGMLQuantizationType) -> list[_Step]:
-    """A tied head is written once, as the embedding, from whichever of the two copies is finer."""
+    """Both copies of a tied matrix come from the finer one; equal bytes are stored once by the engine."""
     tensors = {tensor.name: tensor for tensor in source.tensors}
     if head_is_tied(source):
-        head = tensors.pop(_HEAD)
-        if head.n_bytes > tensors[_EMBEDDING].n_bytes:
-            tensors[_EMBEDDING] = head
+        finer = max(tensors[_EMBEDDING], tensors[_HEAD], key=lambda tensor: tensor.n_bytes)
+        tensors[_EMBEDDING] = tensors[_HEAD] = finer
     return [_Step(name, tensor, _kind_of(name, tensor, kind)) for name, tensor in tensors.items()]
 
 
