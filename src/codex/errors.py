@@ -15,6 +15,7 @@ CodexError
 │   ├── ModelCorrupt                  checksum or content is wrong
 │   ├── UnsupportedModel              files are fine, the engine cannot serve them
 │   └── DiskFull                      not enough room to prepare it
+├── CannotListen                 the server's address is taken or not ours (start-up, command line)
 ├── EvaluationError              an evaluation's data or run is unusable
 ├── SandboxUnavailable           there is no way to run a model's code safely on this machine
 └── ClientError                  raised by CodexClient; carries status and code from the server
@@ -106,6 +107,10 @@ class UnsupportedModel(ModelError):
 
 class DiskFull(ModelError):
     code = "disk_full"
+
+
+class CannotListen(CodexError):
+    code = "cannot_listen"
 
 
 class EvaluationError(CodexError):

@@ -23,7 +23,7 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
 def configure_logging(level: str = "info", stream: TextIO | None = None) -> None:
-    """Sends the logs of this package and of every library to `stream` (standard error)."""
+    """Sends our own logs from `level` up, and those of libraries from warnings up, to `stream` (stderr)."""
     out = stream or sys.stderr
     shared: list[Any] = [
         structlog.stdlib.add_log_level,
@@ -49,7 +49,9 @@ def configure_logging(level: str = "info", stream: TextIO | None = None) -> None
             foreign_pre_chain=[structlog.stdlib.add_logger_name, _first_line, *shared],
         )
     )
-    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    logging.basicConfig(handlers=[handler], level="WARNING", force=True)
+    for name in ("codex", "uvicorn"):
+        logging.getLogger(name).setLevel(level.upper())
     logging.captureWarnings(capture=True)
 
 
