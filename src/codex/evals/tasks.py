@@ -1,0 +1,34 @@
+"""What a benchmark task is, whatever data set it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codex.evals.scoring import Part
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTask:
+    """Write the function `entry_point`.
+
+    `prompt` is Python text that ends where an answer begins. `reference` is a whole program that is right.
+    `parts` are the tests; the first one decides `pass_at_1`.
+    """
+
+    id: str
+    entry_point: str
+    prompt: str
+    reference: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FillTask:
+    """Fill in between `prefix` and `suffix`. `middle` is the right text; `parts` test the whole program."""
+
+    id: str
+    language: str
+    prefix: str
+    suffix: str
+    middle: str
+    parts: tuple[Part, ...] = ()
