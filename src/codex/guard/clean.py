@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from codex.guard.cut import Cleaned
+from codex.guard.fim import FimCleaner, FimContext
 from codex.guard.special import SPELLED_SPECIAL_TOKENS
 from codex.guard.stop import StopStrings
-from codex.types import Request
+from codex.types import FimInput, Request
 
 
 class Cleaner(Protocol):
@@ -53,4 +54,9 @@ class Chain:
 
 def make_cleaner(request: Request) -> Cleaner:
     """What one answer of `request` passes; each answer needs one of its own."""
-    return Chain([StopStrings(SPELLED_SPECIAL_TOKENS), StopStrings(request.stop)])
+    stages: list[Cleaner] = [StopStrings(SPELLED_SPECIAL_TOKENS)]
+    if request.stop:
+        stages.append(StopStrings(request.stop))
+    if isinstance(request.input, FimInput) and request.cleanup:
+        stages.append(FimCleaner(FimContext.of(request, request.input)))
+    return Chain(stages)

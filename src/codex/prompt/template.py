@@ -5,8 +5,10 @@ Only this file turns a name into a special id: text from users never does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import cast
 
 from codex.errors import UnsupportedModel
 from codex.types import Tokenizer
@@ -60,7 +62,7 @@ class Template:
         Raises:
             UnsupportedModel: a name is missing, two share an id, or plain text can become one of them.
         """
-        return _template_of(tokenizer)
+        return cast("Callable[[Tokenizer], Template]", _template_of)(tokenizer)
 
 
 @lru_cache(maxsize=8)
