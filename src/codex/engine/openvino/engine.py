@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from codex.engine.openvino.answers import WorkerLost
+from codex.engine.openvino.process import WORKER
 from codex.engine.openvino.requests import Limits, submit_of
 from codex.engine.openvino.supervisor import Patience, Supervisor
 from codex.engine.openvino.wire import Config, Step
@@ -19,8 +20,9 @@ class OpenVinoEngine:
     """Serves the IR folder `path` from a worker process of its own.
 
     `max_num_seqs` answers are computed in one step, `step_budget_ms` is the longest step while more than one
-    request is in the engine, `kv_cache_bytes` bounds the cache, `threads` 0 uses every core. `on_step` is
-    called with the figures of every engine step.
+    request is in the engine, `kv_cache_bytes` bounds the cache, `threads` 0 uses every core. `on_step`,
+    which may be set at any time, is called with the figures of every engine step: the place for metrics.
+    `command` starts a worker; tests give one that is scripted.
     """
 
     def __init__(
@@ -33,12 +35,13 @@ class OpenVinoEngine:
         step_budget_ms: float = 250.0,
         kv_cache_bytes: int = 2 << 30,
         threads: int = 0,
-        on_step: Callable[[Step], None] = lambda _: None,
         patience: Patience | None = None,
+        command: tuple[str, ...] = WORKER,
     ) -> None:
         self._info = info
         self._tokenizer = tokenizer
         self._ids = count(1)
+        self.on_step: Callable[[Step], None] = lambda _: None
         config = Config(
             model_path=str(path),
             max_num_seqs=max_num_seqs,
@@ -46,7 +49,9 @@ class OpenVinoEngine:
             kv_cache_bytes=kv_cache_bytes,
             threads=threads,
         )
-        self._supervisor = Supervisor(config, on_step, patience or Patience())
+        self._supervisor = Supervisor(
+            config, lambda step: self.on_step(step), patience or Patience(), command
+        )
 
     @property
     def info(self) -> ModelInfo:

@@ -18,7 +18,8 @@ from codex.engine.openvino import wire
 _log = logging.getLogger(__name__)
 _LAST_WORDS = 40
 _GRACE_S = 5.0
-_MODULE = "codex.engine.openvino.worker"
+WORKER = (sys.executable, "-m", "codex.engine.openvino.worker")
+"""Command of a worker; the number of its socket's file descriptor is appended."""
 
 
 class WorkerProcess:
@@ -89,13 +90,14 @@ class WorkerProcess:
 
 
 @asynccontextmanager
-async def spawn(config: wire.Config) -> AsyncGenerator[WorkerProcess, None]:
+async def spawn(
+    config: wire.Config, command: tuple[str, ...] = WORKER
+) -> AsyncGenerator[WorkerProcess, None]:
     """Starts a worker, sends `config`, and ends the worker when the context is left."""
     ours, theirs = socket.socketpair()
     with theirs:
-        command = [sys.executable, "-m", _MODULE, str(theirs.fileno())]
         process = await anyio.open_process(
-            command,
+            [*command, str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

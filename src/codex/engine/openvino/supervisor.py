@@ -16,7 +16,7 @@ import psutil
 
 from codex.engine.openvino import wire
 from codex.engine.openvino.answers import Answer, WorkerLost
-from codex.engine.openvino.process import WorkerProcess, spawn
+from codex.engine.openvino.process import WORKER, WorkerProcess, spawn
 from codex.errors import EngineUnavailable, Overloaded, RequestError
 from codex.types import EngineState, EngineStatus
 
@@ -47,6 +47,7 @@ class Supervisor:
     config: wire.Config
     on_step: Callable[[wire.Step], None] = lambda _: None
     patience: Patience = field(default_factory=Patience)
+    command: tuple[str, ...] = WORKER
     _state: EngineState = EngineState.STOPPED
     _changed: anyio.Event = field(default_factory=anyio.Event)
     _detail: str = ""
@@ -154,7 +155,7 @@ class Supervisor:
         """The whole life of a worker; returns what ended it."""
         cause = ""
         try:
-            async with spawn(self.config) as worker, anyio.create_task_group() as group:
+            async with spawn(self.config, self.command) as worker, anyio.create_task_group() as group:
                 self._worker = worker
                 self._heard_at = time.monotonic()
                 group.start_soon(worker.listen_to_stderr)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import select
 import signal
 import socket
 import sys
@@ -17,49 +16,13 @@ from pathlib import Path
 
 from codex.engine.openvino import wire
 from codex.engine.openvino.batch import Batch
+from codex.engine.openvino.channel import Channel, ServerGone
 from codex.engine.openvino.lineup import Lineup, Plan
 from codex.engine.openvino.pacing import Pace
 from codex.engine.openvino.properties import BLOCK_TOKENS, kv_layout, load_pipeline
 from codex.errors import UnsupportedModel
 
 _PR_SET_PDEATHSIG = 1
-_RECEIVE_BYTES = 1 << 20
-
-
-class ServerGone(Exception):
-    """The other end of the socket is closed."""
-
-
-class Channel:
-    """Messages over a blocking socket."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._socket = sock
-        self._frames = wire.Frames()
-
-    def receive(self, *, timeout_s: float | None) -> list[wire.ToWorker]:
-        """What has arrived; waits up to `timeout_s` for the first byte, for ever when None.
-
-        Raises:
-            ServerGone: nobody will ever send again.
-        """
-        readable, _, _ = select.select([self._socket], [], [], timeout_s)
-        if not readable:
-            return []
-        data = self._socket.recv(_RECEIVE_BYTES)
-        if not data:
-            raise ServerGone
-        return [wire.decode_to_worker(body) for body in self._frames.feed(data)]
-
-    def send(self, message: wire.FromWorker) -> None:
-        """
-        Raises:
-            ServerGone: nobody reads any more.
-        """
-        try:
-            self._socket.sendall(wire.encode(message))
-        except (BrokenPipeError, ConnectionResetError) as error:
-            raise ServerGone from error
 
 
 class Worker:
