@@ -68,7 +68,8 @@ class CodexServer(uvicorn.Server):
         self._banner = banner(base_url(settings.host, port), engine.info.name)
         self._is_listening: anyio.Event | None = None
         self.keeper = EngineKeeper(engine, on_ready=self._ready, on_failure=self._failed)
-        app = create_app(Pipeline(engine, settings), settings, lifespan=self.keeper.lifespan)
+        self.pipeline = Pipeline(engine, settings)
+        app = create_app(self.pipeline, settings, lifespan=self.keeper.lifespan)
         super().__init__(
             uvicorn.Config(
                 app,
