@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 
 from codex.guard.cut import Cut
-from codex.guard.fim.context import FimContext
-from codex.guard.fim.lines import Line, indent_of, is_closing, lines_of, squeezed
+from codex.guard.fim.context import FimContext, steps_below
+from codex.guard.fim.lines import Line, indent_of, is_closing, is_telling, lines_of, squeezed
 
 _DEFINITION = re.compile(
     r"\s*(?:(?:export|default|public|private|protected|static|async|pub|final|abstract)\s+)*"
     r"(?:def|class|function|func|fn|interface|struct|enum|trait|impl)\s+\w+"
 )
+_ONCE = re.compile(r"^\s*(?:return|raise|throw|yield)\b|[:{]\s*$|[^=!<>]=[^=]")
+"""What a block has once: its end, the head of a block inside it, an assignment. Calls may come again."""
+
 SHORTEST_START = 4
 """An answer that was cut inside a line that follows anyway loses it from so many characters on."""
 
@@ -37,15 +40,11 @@ def stops_before_below(text: str, ctx: FimContext, final: bool) -> Cut:
 
 
 def _known_lines(ctx: FimContext) -> frozenset[tuple[int, str]]:
-    """(indentation, text) of the next visible line and of the definitions below."""
-    rest = ctx.rest if ctx.rest.strip() else ""
-    # Right of a complete line an indented rest is the next line: some clients drop the newline.
-    at = ctx.column if ctx.on_blank else 0
-    below = [(indent_of(line), line) for line in ctx.below]
-    if rest:
-        below.insert(0, (indent_of(rest) + at, rest if ctx.on_blank or rest[0].isspace() else ""))
-    telling = [pair for pair in below[:1] if pair[1] and not is_closing(pair[1])]
-    telling += [(indent, match[0]) for indent, line in below[1:] if (match := _DEFINITION.match(line))]
+    """(indentation, text) of the next visible line and of those further down that a block has once."""
+    steps = steps_below(ctx)
+    telling = [step for step in steps[:1] if not is_closing(step[1])]
+    telling += [step for step in steps[1:] if is_telling(step[1]) and _ONCE.search(step[1])]
+    telling += [(indent_of(line), m[0]) for line in ctx.below if (m := _DEFINITION.match(line))]
     return frozenset((indent, squeezed(line)) for indent, line in telling)
 
 

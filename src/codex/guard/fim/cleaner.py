@@ -21,6 +21,7 @@ from codex.guard.fim.scope import stops_at_scope_end
 from codex.guard.fim.single_line import first_line_only
 from codex.guard.fim.structure import ends_complete
 from codex.guard.fim.trailing import no_trailing_blank
+from codex.guard.fim.unreachable import leaves_code_reachable
 
 
 class AnswerPass(Protocol):
@@ -39,6 +40,7 @@ PASSES: tuple[AnswerPass, ...] = (
     stops_at_scope_end,
     no_overlap,
     stops_before_below,
+    leaves_code_reachable,
     closes_only_its_own,
     no_closing_line_twice,
     stops_at_loops,

@@ -107,3 +107,26 @@ def _statement(prefix: str, before: str, scanned: Scan, openers: tuple[Bracket, 
         return before
     start = prefix.rfind("\n", 0, outer[0]) + 1
     return prefix[start:].split("\n", 1)[0]
+
+
+def steps_below(ctx: FimContext) -> list[tuple[int, str]]:
+    """(indentation, text) of the visible lines after the cursor that belong to the blocks around it.
+
+    Those are the next line and each that is indented no more than all before it. The rest of the cursor's
+    line is one of them where it is a line of its own: the cursor stands at its start, or a client has dropped
+    the line break between a complete line and the indented rest.
+    """
+    lines = [(indent_of(line), line) for line in ctx.below]
+    if ctx.rest.strip():
+        own = ctx.on_blank or is_own_line(ctx)
+        lines.insert(0, (indent_of(ctx.rest) + (ctx.column if ctx.on_blank else 0), ctx.rest if own else ""))
+    steps: list[tuple[int, str]] = []
+    for indent, line in lines:
+        if line and (not steps or indent <= steps[-1][0]):
+            steps.append((indent, line))
+    return steps if not lines or lines[0][1] else steps[:0]
+
+
+def is_own_line(ctx: FimContext) -> bool:
+    """Whether the rest of the cursor's line, by its indentation, is the line after the cursor's."""
+    return not ctx.on_blank and ctx.rest.startswith(("  ", "\t")) and not ctx.before.endswith((" ", "\t"))

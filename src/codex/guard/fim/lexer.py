@@ -14,28 +14,28 @@ LOOKAHEAD = 3
 OPENERS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = frozenset(OPENERS.values())
 
-_DOUBLE = r'"(?:\\.|[^"\\\n])*(?:"|(?=\n)|\Z)'
-_SINGLE = r"'(?:\\.|[^'\\\n])*(?:'|(?=\n)|\Z)"
-_BLOCK_COMMENT = r"/\*.*?(?:\*/|\Z)"
-_BACKTICK = r"`(?:\\.|[^`\\])*(?:`|\Z)"
-_RAW_BACKTICK = r"`[^`]*(?:`|\Z)"
+_DOUBLE = r'"(?:\\.|[^"\\\n])*(?:"|(?=\n)|\\?\Z)'
+_SINGLE = r"'(?:\\.|[^'\\\n])*(?:'|(?=\n)|\\?\Z)"
+_BLOCK_COMMENT = r"/\*.*?(?:\*/|\\?\Z)"
+_BACKTICK = r"`(?:\\.|[^`\\])*(?:`|\\?\Z)"
+_RAW_BACKTICK = r"`[^`]*(?:`|\\?\Z)"
 _REGEX_LITERAL = (
     r"(?:(?<=[(,=:\[!&|?{};])|(?<=[(,=:\[!&|?{};] )|(?<=return ))"
-    r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*(?:\]|(?=\n)|\Z)|[^/\\\[\n])*(?:/|(?=\n)|\Z)"
+    r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*(?:\]|(?=\n)|\\?\Z)|[^/\\\[\n])*(?:/|(?=\n)|\\?\Z)"
 )
 
 _PYTHON = re.compile(
-    r'(?P<skip>"""(?:\\.|[^\\])*?(?:"""|\Z)|\'\'\'(?:\\.|[^\\])*?(?:\'\'\'|\Z)'
+    r'(?P<skip>"""(?:\\.|[^\\])*?(?:"""|\\?\Z)|\'\'\'(?:\\.|[^\\])*?(?:\'\'\'|\\?\Z)'
     rf"|{_DOUBLE}|{_SINGLE}|#[^\n]*)|(?P<bracket>[()\[\]{{}}])",
     re.DOTALL,
 )
 _C = re.compile(
-    r'(?P<skip>R"(?P<delimiter>\w*)\(.*?(?:\)(?P=delimiter)"|\Z)'
+    r'(?P<skip>R"(?P<delimiter>\w*)\(.*?(?:\)(?P=delimiter)"|\\?\Z)'
     rf"|{_DOUBLE}|{_SINGLE}|//[^\n]*|{_BLOCK_COMMENT})|(?P<bracket>[()\[\]{{}}])",
     re.DOTALL,
 )
 _JAVA = re.compile(
-    rf'(?P<skip>""".*?(?:"""|\Z)|{_DOUBLE}|{_SINGLE}|//[^\n]*|{_BLOCK_COMMENT})|(?P<bracket>[()\[\]{{}}])',
+    rf'(?P<skip>""".*?(?:"""|\\?\Z)|{_DOUBLE}|{_SINGLE}|//[^\n]*|{_BLOCK_COMMENT})|(?P<bracket>[()\[\]{{}}])',
     re.DOTALL,
 )
 _JAVASCRIPT = re.compile(
@@ -49,7 +49,7 @@ _GO = re.compile(
 )
 # A quote in Rust may begin a lifetime, which has no closing one.
 _RUST = re.compile(
-    r'(?P<skip>r(?P<hashes>#*)".*?(?:"(?P=hashes)|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)'
+    r'(?P<skip>r(?P<hashes>#*)".*?(?:"(?P=hashes)|\\?\Z)|"(?:\\.|[^"\\])*(?:"|\\?\Z)'
     rf"|'(?:\\[^\n]*?|[^'\\\n])'|//[^\n]*|{_BLOCK_COMMENT})|(?P<bracket>[()\[\]{{}}])",
     re.DOTALL,
 )
@@ -154,7 +154,7 @@ def _escaped(token: str) -> bool:
 def _end_of(text: str, inside: str) -> int:
     """Offset behind the end of the string or comment that `text` begins in; -1: it does not end."""
     if inside in "\"'/" and len(inside) == 1:
-        match = re.match(rf"(?:\\.|[^{inside}\\\n])*(?:{inside}|(?=\n))", text)
+        match = re.match(rf"(?:\\.|[^{inside}\\\n])*(?:{inside}|(?=\n))", text, re.DOTALL)
         return match.end() if match else -1
     found = text.find(inside)
     # A line comment ends before its newline.

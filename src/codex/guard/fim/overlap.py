@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from codex.guard.cut import Cut
-from codex.guard.fim.context import FimContext
+from codex.guard.fim.context import FimContext, is_own_line
 from codex.guard.fim.lines import lines_of, squeezed
 
 LONGEST = 160
@@ -33,14 +33,18 @@ def no_overlap(text: str, ctx: FimContext, final: bool) -> Cut:
     closing = bool(_ONLY_CLOSING.fullmatch(rest))
     for number, line in enumerate(lines_of(text)):
         ended = line.ended or final
+        if not ended and not line.text.strip():
+            return Cut(line.start if ctx.rest[0].isspace() else line.end)
         last = final and not line.ended
         whole_only = ended and number > 0 and not last
         at = _overlap(line.text, rest, "any" if not ended else "whole" if whole_only else "telling")
+        if ended and at is not None and number > 0 and not _fits_later(line.text, at, rest, ctx):
+            continue
         if at is None:
             continue
         if not ended:
-            return Cut(line.start + at)
-        if number == 0 or last or not (closing or _short_part(line.text, at, rest)):
+            return Cut(line.start + _with_indentation(line.text, at, ctx))
+        if number == 0 or last or not closing:
             return Cut(line.start + _with_indentation(line.text, at, ctx), stop=True)
     return Cut(len(text))
 
@@ -77,9 +81,13 @@ def _is_telling(line: str, at: int, rest: str, size: int) -> bool:
     return size >= SHORTEST_PART and whole_words and starts_word
 
 
-def _short_part(line: str, at: int, rest: str) -> bool:
-    """Whether a line further down ends with a short rest by chance."""
-    return len(rest) < SHORTEST_ALONE and bool(line[:at].strip())
+def _fits_later(line: str, at: int, rest: str, ctx: FimContext) -> bool:
+    """Whether an overlap after the first line is no accident: all of a line, a long rest, or closers."""
+    if not line[:at].strip():
+        return True
+    part = squeezed(line[at:])
+    closes = bool(_ONLY_CLOSING.fullmatch(part))
+    return not is_own_line(ctx) and (closes or (part == rest and len(rest) >= SHORTEST_ALONE))
 
 
 def _retypes_word(text: str, ctx: FimContext) -> bool:

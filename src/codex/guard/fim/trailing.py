@@ -10,4 +10,8 @@ def no_trailing_blank(text: str, ctx: FimContext, final: bool) -> Cut:
     visible = len(text.rstrip())
     if not final or not visible or not ctx.suffix or ctx.suffix[0] in "\r\n":
         return Cut(visible)
+    if ctx.suffix[0] in " \t":
+        # The text after the cursor brings its own indentation: one line break is all it needs.
+        line_end = text.find("\n", visible)
+        return Cut(len(text) if line_end < 0 else line_end + 1)
     return Cut(len(text))
