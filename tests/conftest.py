@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
+from codex.engine.create import openvino_engine
 from codex.engine.models import PreparedModel, prepare
+from codex.engine.openvino import OpenVinoEngine
 from codex.settings import Settings
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def anyio_backend() -> str:
+    """Of session scope, because the real engine lives in an event loop of the session."""
     return "asyncio"
 
 
@@ -37,6 +41,18 @@ def models_dir() -> Path:
 def prepared_model(models_dir: Path) -> PreparedModel:
     """The real 0.5B in its default precision; the first run of all downloads it."""
     return prepare("qwen2.5-coder-0.5b", models_dir=models_dir, quant="int8")
+
+
+@pytest.fixture(scope="session")
+async def real_engine(
+    prepared_model: PreparedModel,
+    anyio_backend: str,  # noqa: ARG001 - makes it a fixture of the session's event loop
+) -> AsyncGenerator[OpenVinoEngine, None]:
+    """The real model in its worker process, loaded once. Whoever kills the worker waits until it is back."""
+    engine = openvino_engine(prepared_model, Settings(kv_cache_bytes=1 << 30))
+    await engine.start()
+    yield engine
+    await engine.stop()
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
+
+# `import openvino` sends an event to a collector on the internet, unless this package of its is missing.
+sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 if TYPE_CHECKING:
     from codex.engine.create import create_engine
