@@ -45,13 +45,17 @@ class TargetAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Fields of ours beside OpenAI's, sent to our own server only (`fim="suffix"`)."""
+    """Fields of ours beside OpenAI's, sent to our own server only (`fim="suffix"`).
+
+    `timeout_s` replaces the server's own limit for one request.
+    """
 
     cleanup: bool = True
     single_line: bool = False
     language: str | None = None
     user: str | None = None
     truncate: bool = False
+    timeout_s: float | None = None
 
 
 class Target:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from codex.evals.scoring import Part
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +36,10 @@ class FillTask:
     suffix: str
     middle: str
     parts: tuple[Part, ...] = ()
+
+
+def spread(tasks: Sequence[T], limit: int | None) -> tuple[T, ...]:
+    """At most `limit` tasks, evenly spread over all, because neighbours are alike. None: all."""
+    if limit is None or limit >= len(tasks):
+        return tuple(tasks)
+    return tuple(tasks[number * len(tasks) // limit] for number in range(limit))

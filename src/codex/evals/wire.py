@@ -66,7 +66,7 @@ def _input_fields(
     body: dict[str, Any] = {"prompt": input.prefix, "suffix": input.suffix}
     if extras is not None:
         context = [{"path": other.path, "text": other.text} for other in input.context]
-        ours = {"path": input.path, "repository": input.repository, "context": context}
+        ours = {"path": input.path, "repository": input.repository, "context_files": context}
         body |= {name: value for name, value in ours.items() if value}
     return "/completions", body
 
@@ -88,7 +88,7 @@ def _sampling_fields(sampling: Sampling, *, ours: bool) -> dict[str, Any]:
 
 def _extra_fields(extras: Extras, *, fim: bool) -> dict[str, Any]:
     body: dict[str, Any] = {"truncate": True} if extras.truncate else {}
-    named = {"language": extras.language, "user": extras.user}
+    named = {"language": extras.language, "user": extras.user, "timeout": extras.timeout_s}
     body |= {name: value for name, value in named.items() if value is not None}
     if fim:
         body |= {"cleanup": extras.cleanup, "single_line": extras.single_line}
