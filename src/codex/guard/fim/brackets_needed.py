@@ -10,7 +10,7 @@ from codex.guard.fim.lines import indent_of
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """An unmatched bracket; `indent` is that of its line. `at_edge`: on the cursor line; `first`: begins one."""
+    """An unmatched bracket; `indent`: of its line; `at_edge`: on the cursor line; `first`: begins one."""
 
     char: str
     offset: int

@@ -81,7 +81,7 @@ class FimContext:
 
     def scan(self, text: str) -> Scan:
         """Reads an answer from the state that the cursor is in."""
-        return scan(text, self.language, self.inside)
+        return scan(text, self.language, self.inside, self.before[-8:])
 
 
 def _window_end(prefix: str) -> str:

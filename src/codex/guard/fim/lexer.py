@@ -96,8 +96,11 @@ class Scan:
         return any(start < offset < end for start, end in self.spans)
 
 
-def scan(text: str, language: Language, inside: str | None = None) -> Scan:
-    """Reads `text`, which begins in code, or inside a string or comment that ends with `inside`."""
+def scan(text: str, language: Language, inside: str | None = None, lead: str = "") -> Scan:
+    """Reads `text`, which begins in code, or inside a string or comment that ends with `inside`.
+
+    `lead`: a few characters before `text`; they tell a division from a regular expression.
+    """
     pattern = _pattern(language)
     brackets: list[tuple[int, str]] = []
     spans: list[tuple[int, int]] = []
@@ -110,11 +113,12 @@ def scan(text: str, language: Language, inside: str | None = None) -> Scan:
         spans.append((-1, end))
         start = end
     last: Open | None = None
-    for match in pattern.finditer(text, start):
+    shift = len(lead)
+    for match in pattern.finditer(lead + text, start + shift):
         if match["bracket"]:
-            brackets.append((match.start(), match["bracket"]))
+            brackets.append((match.start() - shift, match["bracket"]))
             continue
-        at, end = match.span()
+        at, end = match.start() - shift, match.end() - shift
         last = _left_open(match[0], at) if end == len(text) else None
         if match[0].startswith(_LINE_COMMENTS):
             comments.append(at)

@@ -16,7 +16,7 @@ _DECLARES = re.compile(
     r"|(?:const|let|var)\s+\w+\s*=\s*(?:async\s*)?(?:function\b|(?:\([^)]*\)|\w+)\s*=>))"
 )
 _METHOD = re.compile(
-    r"\s*(?!(?:if|for|while|switch|catch|return|else|do|try|new|await|throw|case)\b)"
+    r"\s*+(?!(?:if|for|while|switch|catch|return|else|do|try|new|await|throw|case)\b)"
     r"[\w<>\[\],*&:~ ]+\([^;{]*\)[^;={]*\{"
 )
 _CLOSES = re.compile(r"\s*[)\]}]")
