@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import io
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import TextIO
 
 import anyio
 import httpx2
 import pytest
+import structlog
 
 from codex.engine.mock import MockEngine
+from codex.observe.logging import configure_logging
 from codex.pipeline import Pipeline
 from codex.serve.rest import create_app
 from codex.serve.server import CodexServer, listening_socket
@@ -82,3 +87,29 @@ async def _eventually(condition: Callable[[], bool]) -> None:
 def eventually() -> Callable[..., object]:
     """Waits until a condition holds, and fails when it does not within seconds."""
     return _eventually
+
+
+@contextmanager
+def _logging_to(stream: TextIO, level: str) -> Iterator[None]:
+    handlers, before = logging.root.handlers[:], logging.root.level
+    configure_logging(level, stream)
+    yield
+    structlog.reset_defaults()
+    logging.captureWarnings(capture=False)
+    logging.root.handlers[:] = handlers
+    logging.root.setLevel(before)
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """Everything that the server logs, down to debug."""
+    stream = io.StringIO()
+    with _logging_to(stream, "debug"):
+        yield stream
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """No log lines: pytest would keep them."""
+    with _logging_to(io.StringIO(), "error"):
+        yield

@@ -38,6 +38,8 @@ class TerminalProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._stage is None:
+            return
         if kind is None:
             self._complete()
         self._bars.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import anyio
 import click
@@ -112,18 +112,16 @@ def listening_socket(host: str, port: int) -> Generator[socket.socket, None, Non
     Raises:
         CannotListen: the address is taken or not of this machine.
     """
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-    except OSError as error:
-        raise CannotListen(
-            f"cannot listen on {host}:{port} ({error}): choose another --host or --port"
-        ) from error
-    with listener:
+    with ExitStack() as stack:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            family, kind, protocol, _, address = found[0]
+            listener = stack.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except OSError as error:
+            advice = "choose another --host or --port"
+            raise CannotListen(f"cannot listen on {host}:{port} ({error}): {advice}") from error
         yield listener
 
 
