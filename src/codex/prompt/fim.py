@@ -5,6 +5,8 @@ Both forms are those of the Qwen2.5-Coder technical report (arXiv 2409.12186, fi
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from codex.prompt.budget import SHORTEN_OR_TRUNCATE, keep_end, keep_start, room_for_prompt, share, too_long
 from codex.prompt.encode import Encoded, count, encode_head, encode_tail
 from codex.prompt.template import Template
@@ -28,16 +30,27 @@ def fim_prompt(request: Request, source: FimInput, tokenizer: Tokenizer, context
     prefix = encode_tail(tokenizer, source.prefix, room)
     suffix = encode_head(tokenizer, source.suffix, room)
     cursor = prefix.total + suffix.total + 3
-    opening, context_left_out = _opening(template, tokenizer, source, room - cursor)
-    needed = len(opening) + cursor + context_left_out
+    opening = _opening(template, tokenizer, source, room - cursor)
+    needed = opening.whole + cursor
     if needed <= room:
-        return Prompt((*opening, *_file(template, prefix.tokens, suffix.tokens)), template.code_stops)
+        return Prompt((*opening.tokens, *_file(template, prefix.tokens, suffix.tokens)), template.code_stops)
     if not request.truncate or room < 4:
         raise too_long(needed, room, max_tokens, param="prompt", hint=SHORTEN_OR_TRUNCATE)
-    before, after = _shorten(tokenizer, prefix, suffix, room - len(opening) - 3)
-    tokens = (*opening, *_file(template, before, after))
-    left_out = context_left_out + prefix.total - len(before) + suffix.total - len(after)
+    before, after = _shorten(tokenizer, prefix, suffix, room - len(opening.tokens) - 3)
+    tokens = (*opening.tokens, *_file(template, before, after))
+    left_out = opening.left_out + prefix.total - len(before) + suffix.total - len(after)
     return Prompt(tokens, template.code_stops, left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """What stands before the current file; how many tokens of context files are `left_out` of it; what the
+    `whole` would take.
+    """
+
+    tokens: tuple[int, ...]
+    left_out: int
+    whole: int
 
 
 def _shorten(
@@ -53,30 +66,28 @@ def _file(template: Template, prefix: tuple[int, ...], suffix: tuple[int, ...]) 
     return (template.fim_prefix, *prefix, template.fim_suffix, *suffix, template.fim_middle)
 
 
-def _opening(
-    template: Template, tokenizer: Tokenizer, source: FimInput, room: int
-) -> tuple[tuple[int, ...], int]:
-    """What stands before the current file: the context files that fit into `room`, and tokens left out.
+def _opening(template: Template, tokenizer: Tokenizer, source: FimInput, room: int) -> _Opening:
+    """The context files that fit into `room`.
 
     Without a context file there is nothing to open: the file form is what the model knows best.
     """
     if not source.context:
-        return (), 0
+        return _Opening((), 0, 0)
     head = (template.repo_name, *tokenizer.encode(f"{source.repository or UNNAMED_REPOSITORY}\n"))
     current = (template.file_sep, *tokenizer.encode(f"{source.path or UNNAMED_FILE}\n"))
     bodies: list[int] = []
+    left_out = 0
     free = room - len(head) - len(current)
     for number, file in enumerate(source.context):
         body = encode_head(tokenizer, _written(file), max(0, free))
         if body.left_out or len(body.tokens) + 1 > free:
-            rest = "".join(map(_written, source.context[number:]))
-            left_out = count(tokenizer, rest) + len(source.context) - number
+            rest = source.context[number:]
+            left_out = count(tokenizer, "".join(map(_written, rest))) + len(rest)
             break
         bodies += [template.file_sep, *body.tokens]
         free -= len(body.tokens) + 1
-    else:
-        left_out = 0
-    return ((*head, *bodies, *current) if bodies else ()), left_out
+    whole = len(head) + len(bodies) + left_out + len(current)
+    return _Opening((*head, *bodies, *current) if bodies else (), left_out, whole)
 
 
 def _written(file: SourceFile) -> str:
