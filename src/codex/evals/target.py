@@ -144,7 +144,7 @@ class Target:
         return AsyncRetrying(
             retry=retry_if_exception_type(_Passing),
             stop=stop_after_attempt(self._retries + 1),
-            wait=wait_exponential_jitter(initial=0.2, max=10.0),
+            wait=wait_exponential_jitter(multiplier=0.2, max=10.0),
             reraise=True,
         )
 
