@@ -47,7 +47,7 @@ def build(
         special = write_tokenizer(gguf, scratch / TOKENIZER)
         intermediate = scratch / "model.gguf"
         requantise(gguf, intermediate, quant, progress)
-        make_ir(intermediate, progress)
+        make_ir(intermediate, quant, progress)
         _keep_only(scratch, {TOKENIZER, *MODEL_FILES})
         _write_generation_config(gguf, scratch / "generation_config.json")
         manifest = Manifest(

@@ -23,12 +23,15 @@ from codex.settings import QuantMode
 T = GGMLQuantizationType
 Array = np.ndarray[Any, Any]
 
+# Q4_1 is never written: the engine's reader takes its offsets and weights from the wrong bytes. Q6_K is read,
+# but widened to 16 bits; Q5_0 and Q5_1 are refused.
 _TARGETS: dict[QuantMode, tuple[GGMLQuantizationType, LlamaFileType]] = {
-    "int8": (T.Q8_0, LlamaFileType.MOSTLY_Q8_0),
+    "int8": (T.F16, LlamaFileType.MOSTLY_F16),  # one scale a row has no GGUF format: see rowwise.py
     "int4": (T.Q4_0, LlamaFileType.MOSTLY_Q4_0),
     "fp16": (T.F16, LlamaFileType.MOSTLY_F16),
     "disable": (T.F16, LlamaFileType.MOSTLY_F16),
 }
+_SENSITIVE = {T.Q6_K, T.Q8_0}
 _VALUES_AT_ONCE = 1 << 22
 _REWRITTEN = {"general.architecture", "general.file_type", "general.alignment"}
 _EMBEDDING, _HEAD = "token_embd.weight", "output.weight"
@@ -55,7 +58,8 @@ class _Step:
 def requantise(source: GgufFile, target: Path, quant: QuantMode, progress: Progress) -> None:
     """Writes `source` to `target` with every matrix in the format of `quant`; vectors become F32.
 
-    With `int4` the embedding and the head stay 8-bit, because errors there reach every token.
+    With `int4`, four bits go to the matrices that the source holds in five or fewer, or in full precision.
+    Those that it holds in six to eight, the embedding and the head become 8-bit: they are the sensitive ones.
 
     Raises:
         UnsupportedModel: a tensor is in a format that cannot be dequantised.
@@ -90,9 +94,15 @@ def _plan(source: GgufFile, kind: GGMLQuantizationType) -> list[_Step]:
 def _kind_of(name: str, tensor: Tensor, kind: GGMLQuantizationType) -> GGMLQuantizationType:
     if len(tensor.shape) < 2:
         return T.F32
-    if name in (_EMBEDDING, _HEAD) and kind is T.Q4_0:
-        kind = T.Q8_0
+    if kind is T.Q4_0:
+        kind = _four_bits_or_eight(name, tensor)
     return T.F16 if tensor.shape[-1] % GGML_QUANT_SIZES[kind][0] else kind
+
+
+def _four_bits_or_eight(name: str, tensor: Tensor) -> GGMLQuantizationType:
+    if name in (_EMBEDDING, _HEAD) or tensor.type in _SENSITIVE:
+        return T.Q8_0
+    return T.Q4_K if tensor.type is T.Q4_K else T.Q4_0
 
 
 def head_is_tied(source: GgufFile) -> bool:
