@@ -84,7 +84,8 @@ def _silence() -> Iterator[None]:
 
 def _defined(code: str) -> dict[str, Any]:
     space: dict[str, Any] = {"__name__": "answer"}
-    exec(compile(code, "answer.py", "exec"), space)
+    # This file's own `from __future__` would reach the answer otherwise, and hide a missing import.
+    exec(compile(code, "answer.py", "exec", dont_inherit=True), space)
     return space
 
 
