@@ -44,7 +44,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
     for entry in (
         CatalogueEntry(
             name="qwen2.5-coder-0.5b",
-            description="Completion and chat on any machine; the default",
+            description="the default, for any machine",
             licence="Apache-2.0",
             bytes=491_400_064,
             sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
@@ -57,7 +57,7 @@ CATALOGUE: dict[str, CatalogueEntry] = {
         ),
         CatalogueEntry(
             name="qwen2.5-coder-1.5b",
-            description="Better answers, about three times slower",
+            description="better, three times slower",
             licence="Apache-2.0",
             bytes=1_117_320_768,
             sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
