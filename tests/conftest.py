@@ -13,6 +13,8 @@ from codex.engine.models import PreparedModel, prepare
 from codex.engine.openvino import OpenVinoEngine
 from codex.settings import Settings
 
+pytest_plugins = ("tiny_gguf",)
+
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:

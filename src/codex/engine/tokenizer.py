@@ -69,7 +69,7 @@ class QwenTokenizer:
 
 
 def _refuse_other_kinds(config: dict[str, Any]) -> None:
-    kind = config["model"].get("type", "BPE")
+    kind = config["model"]["type"]
     if kind != "BPE" or "ByteLevel" not in json.dumps(config.get("decoder")):
         raise UnsupportedModel(
             f"the tokenizer is {kind} without byte-level decoding: byte-level BPE is needed"
