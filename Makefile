@@ -39,5 +39,9 @@ lock: dev
 	$(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements/serve.txt pyproject.toml
 	$(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra dev -c requirements/serve.txt -o requirements/dev.txt pyproject.toml
 
+# Regenerates what stands in docs/ and README.md from the code: docs/cli.md and the settings table.
+docs: dev
+	$(BIN)/python -m codex.cli.reference
+
 clean:
 	rm -rf $(VENV) build dist
