@@ -10,6 +10,7 @@ from pydantic import AliasChoices, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 QuantMode = Literal["disable", "fp16", "int8", "int4"]
+AttentionType = Literal["dense", "trishape", "xattention"]
 Preset = Literal["single", "throughput"]
 
 
@@ -41,6 +42,20 @@ class Settings(BaseSettings):
     )
     kv_cache_bytes: int = Field(
         2 << 30, ge=64 << 20, description="Memory for the KV cache; prefixes stay in it between requests."
+    )
+    attention_type: AttentionType = Field(
+        "dense",
+        description="Attention while prompts are read: dense is exact; trishape sees the first and the "
+        "latest tokens only; xattention loses answers and is there to be measured.",
+    )
+    attention_sink_tokens: int = Field(
+        128, ge=0, multiple_of=32, description="First tokens of a prompt that trishape always sees."
+    )
+    attention_recent_tokens: int = Field(
+        8192,
+        ge=32,
+        multiple_of=32,
+        description="Latest tokens that trishape sees; up to here it is dense.",
     )
     engine_threads: int = Field(0, ge=0, description="Threads of the engine; 0 uses every core.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(

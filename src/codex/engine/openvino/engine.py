@@ -11,7 +11,7 @@ from codex.engine.openvino.answers import WorkerLost
 from codex.engine.openvino.process import WORKER
 from codex.engine.openvino.requests import Limits, submit_of
 from codex.engine.openvino.supervisor import Patience, Supervisor
-from codex.engine.openvino.wire import Config, Step
+from codex.engine.openvino.wire import DENSE, Attention, Config, Step
 from codex.errors import EngineCrashed
 from codex.types import EngineChunk, EngineRequest, EngineStatus, ModelInfo, Tokenizer
 
@@ -20,7 +20,8 @@ class OpenVinoEngine:
     """Serves the IR folder `path` from a worker process of its own.
 
     `max_num_seqs` answers are computed in one step, `step_budget_ms` is the longest step while more than one
-    request is in the engine, `kv_cache_bytes` bounds the cache, `threads` 0 uses every core. `on_step`,
+    request is in the engine, `kv_cache_bytes` bounds the cache, `threads` 0 uses every core. `attention`
+    is how prompts are read; a sparse one leaves the step budget to the library's own fixed steps. `on_step`,
     which may be set at any time, is called with the figures of every engine step: the place for metrics.
     `command` starts a worker; tests give one that is scripted.
     """
@@ -35,6 +36,7 @@ class OpenVinoEngine:
         step_budget_ms: float = 250.0,
         kv_cache_bytes: int = 2 << 30,
         threads: int = 0,
+        attention: Attention = DENSE,
         patience: Patience | None = None,
         command: tuple[str, ...] = WORKER,
     ) -> None:
@@ -48,6 +50,7 @@ class OpenVinoEngine:
             step_budget_ms=step_budget_ms,
             kv_cache_bytes=kv_cache_bytes,
             threads=threads,
+            attention=attention,
         )
         self._supervisor = Supervisor(
             config, lambda step: self.on_step(step), patience or Patience(), command

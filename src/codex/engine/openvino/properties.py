@@ -11,6 +11,8 @@ from pathlib import Path
 import openvino as ov
 import openvino_genai as genai
 
+from codex.engine.openvino.attention import apply_attention
+from codex.engine.openvino.wire import DENSE, Attention
 from codex.errors import UnsupportedModel
 
 DEVICE = "CPU"
@@ -57,13 +59,16 @@ def _exact_precision(core: ov.Core) -> ov.Type:
     return ov.Type.bf16 if "BF16" in capabilities else ov.Type.f16
 
 
-def scheduler_config(*, kv_blocks: int, max_num_seqs: int) -> genai.SchedulerConfig:
+def scheduler_config(
+    *, kv_blocks: int, max_num_seqs: int, attention: Attention = DENSE
+) -> genai.SchedulerConfig:
     config = genai.SchedulerConfig()
     config.max_num_batched_tokens = _MAX_STEP_TOKENS
     config.max_num_seqs = max_num_seqs
     config.num_kv_blocks = kv_blocks
     config.dynamic_split_fuse = True
     config.enable_prefix_caching = True
+    apply_attention(attention, config)
     return config
 
 
@@ -77,12 +82,18 @@ def plugin_properties(layout: KvLayout, *, threads: int) -> dict[str, object]:
 
 
 def load_pipeline(
-    model_path: Path, *, layout: KvLayout, kv_blocks: int, max_num_seqs: int, threads: int
+    model_path: Path,
+    *,
+    layout: KvLayout,
+    kv_blocks: int,
+    max_num_seqs: int,
+    threads: int,
+    attention: Attention = DENSE,
 ) -> genai.ContinuousBatchingPipeline:
     """Compiles the model in the folder `model_path`; its tokenizer, if any, is not needed."""
     return genai.ContinuousBatchingPipeline(
         str(model_path),
-        scheduler_config(kv_blocks=kv_blocks, max_num_seqs=max_num_seqs),
+        scheduler_config(kv_blocks=kv_blocks, max_num_seqs=max_num_seqs, attention=attention),
         DEVICE,
         plugin_properties(layout, threads=threads),
     )

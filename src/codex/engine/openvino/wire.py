@@ -12,9 +12,26 @@ from collections.abc import Iterable
 
 import msgspec
 
+from codex.settings import AttentionType
+
 _LENGTH = struct.Struct("<I")
 MAX_FRAME_BYTES = 64 << 20
 """More than this is no message of ours: the stream is broken."""
+
+
+class Attention(msgspec.Struct, frozen=True):
+    """How prompts are read: `trishape` keeps their `sink` first and their `recent` latest tokens in view."""
+
+    kind: AttentionType = "dense"
+    sink: int = 0
+    recent: int = 0
+
+    @property
+    def label(self) -> str:
+        return f"trishape:{self.sink}:{self.recent}" if self.kind == "trishape" else self.kind
+
+
+DENSE = Attention()
 
 
 class Config(msgspec.Struct, frozen=True, tag="config"):
@@ -25,6 +42,7 @@ class Config(msgspec.Struct, frozen=True, tag="config"):
     step_budget_ms: float
     kv_cache_bytes: int
     threads: int
+    attention: Attention = DENSE
 
 
 class Submit(msgspec.Struct, frozen=True, tag="submit"):

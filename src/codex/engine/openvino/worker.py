@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from codex.engine.openvino import wire
+from codex.engine.openvino.attention import step_budget_ms
 from codex.engine.openvino.batch import Batch
 from codex.engine.openvino.channel import Channel, ServerGone
 from codex.engine.openvino.lineup import Lineup, Plan
@@ -38,12 +39,13 @@ class Worker:
             kv_blocks=kv_blocks,
             max_num_seqs=config.max_num_seqs,
             threads=config.threads,
+            attention=config.attention,
         )
         self._channel = channel
         self._batch = Batch(pipeline)
         self._lineup = Lineup(
             max_num_seqs=config.max_num_seqs,
-            step_budget_ms=config.step_budget_ms,
+            step_budget_ms=step_budget_ms(config.attention, config.step_budget_ms),
             kv_blocks=kv_blocks,
             block=BLOCK_TOKENS,
         )
