@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from platformdirs import user_cache_path
 
 from codex.settings import Settings
 
@@ -38,8 +39,9 @@ def cli_page() -> str:
 def _commands(
     command: click.Command, name: str, parent: click.Context | None = None
 ) -> Iterator[tuple[str, click.Context]]:
-    context = click.Context(command, info_name=name.split()[-1], parent=parent, max_content_width=100)
-    context.terminal_width = 100
+    context = click.Context(
+        command, info_name=name.split()[-1], parent=parent, terminal_width=100, **command.context_settings
+    )
     yield name, context
     if isinstance(command, click.Group):
         for each in command.list_commands(context):
@@ -66,7 +68,7 @@ def readme(text: str) -> str:
 
 def _portable(text: str) -> str:
     """No path of the machine where the page was made."""
-    text = text.replace(os.path.expanduser("~"), "~")
+    text = text.replace(str(user_cache_path()), "~/.cache").replace(os.path.expanduser("~"), "~")
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
