@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from codex.engine.mock import MockEngine
+from codex.engine.mock import ByteTokenizer, MockEngine
+from codex.errors import EvaluationError
 from codex.evals.codegen import QUESTION, CodegenOptions, codegen_report, prompt_of, run_codegen
 from codex.evals.humaneval import humaneval_tasks
 from codex.evals.journal import Journal, Record
@@ -20,7 +21,7 @@ from codex.evals.tasks import CodeTask, spread
 from codex.pipeline import Pipeline
 from codex.serve.rest import create_app
 from codex.settings import Settings
-from codex.types import ChatInput, EngineRequest
+from codex.types import ChatInput, EngineRequest, TextInput
 
 pytestmark = pytest.mark.anyio
 
@@ -78,7 +79,7 @@ async def _run(
             return await run_codegen(tasks, target, Scorer(), journal, options)
 
 
-OPTIONS = CodegenOptions(concurrency=4, max_tokens=4000)
+OPTIONS = CodegenOptions(prompt="chat", concurrency=4, max_tokens=4000)
 
 
 async def test_right_answers_pass_and_wrong_ones_fail(tmp_path: Path) -> None:
@@ -120,6 +121,31 @@ async def test_raw_continuations_are_cut_where_the_function_ends(tmp_path: Path)
     assert records["T/total#0"]["text"] == "    return sum(a)\n\n\n"
     assert codegen_report("humaneval", TASKS[:1], records, options, {}, 1.0).figures["pass_at_1"] == 1.0
     assert _asked(engine.seen[0]) == TASKS[0].prompt
+
+
+async def test_a_begun_answer_goes_on_where_our_part_of_it_ends(tmp_path: Path) -> None:
+    engine = MockEngine("    return sum(a)\n```\nThis function adds." + " x" * 2000)
+    tokenizer = ByteTokenizer()
+    async with served(engine) as target:
+        with Journal(tmp_path / "a.jsonl", {}, resume=False) as journal:
+            options = replace(OPTIONS, prompt="begun")
+            records = await run_codegen(TASKS[:1], target, Scorer(), journal, options, tokenizer=tokenizer)
+            with pytest.raises(EvaluationError, match="tokenizer"):
+                await run_codegen(TASKS[:1], target, Scorer(), journal, options)
+    assert records["T/total#0"]["text"] == "    return sum(a)\n"
+    assert codegen_report("humaneval", TASKS[:1], records, options, {}, 1.0).figures["pass_at_1"] == 1.0
+    (seen,) = engine.seen
+    assert seen.tokens[0] == tokenizer.special("<|im_start|>")
+    assert seen.tokens.count(tokenizer.special("<|im_end|>")) == 2
+    assert _asked(seen).endswith("assistant\n```python\n" + TASKS[0].prompt)
+
+
+async def test_a_begun_answer_is_text_for_a_peer() -> None:
+    prompt = prompt_of(TASKS[0], "begun")
+    assert isinstance(prompt, TextInput)
+    assert isinstance(prompt.text, str)
+    assert prompt.text.startswith("<|im_start|>system\n")
+    assert prompt.text.endswith("<|im_end|>\n<|im_start|>assistant\n```python\n" + TASKS[0].prompt)
 
 
 async def test_samples_have_seeds_of_their_own_and_give_pass_at_k(tmp_path: Path) -> None:

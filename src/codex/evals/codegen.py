@@ -12,6 +12,8 @@ from typing import Any, Literal
 import anyio
 import anyio.to_thread
 
+from codex.errors import EvaluationError
+from codex.evals.begun import begun_chat
 from codex.evals.extract import CodeEnd, as_it_stands, continuation_end, continued, program
 from codex.evals.journal import Journal, Record
 from codex.evals.report import Case, JsonValue, Measure, Plot, Report, Series
@@ -20,13 +22,16 @@ from codex.evals.scoring import PartScore, Scorer
 from codex.evals.stats import pass_at_k, share_interval
 from codex.evals.target import Extras, Target
 from codex.evals.tasks import CodeTask
-from codex.types import ChatInput, Message, Sampling, TextInput
+from codex.types import ChatInput, Message, Sampling, TextInput, Tokenizer
 
-PromptStyle = Literal["chat", "completion"]
+PromptStyle = Literal["begun", "chat", "completion"]
+"""`begun`: a conversation whose answer starts with the function's head, so that none of it is said twice."""
 
 SYSTEM = "You are an intelligent programming assistant to produce Python algorithmic solutions"
 QUESTION = "Can you complete the following Python function?\n```python\n{prompt}\n```\n"
 """Both in the words of Qwen2.5-Coder's own harness (qwencoder-eval/instruct/eval_plus/model.py)."""
+BEGUN_QUESTION = "Can you complete the following Python function?\n"
+FENCE = "```python\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +57,33 @@ def answer_settings(name: str, options: CodegenOptions) -> dict[str, JsonValue]:
     return {"data_set": name, **chosen}
 
 
-def prompt_of(task: CodeTask, style: PromptStyle) -> ChatInput | TextInput:
+def prompt_of(
+    task: CodeTask, style: PromptStyle, tokenizer: Tokenizer | None = None
+) -> ChatInput | TextInput:
+    """What is sent. `tokenizer` is our own server's, for `begun`; None there means a peer."""
     if style == "completion":
         return TextInput(task.prompt)
     question = QUESTION.format(prompt=task.prompt.strip())
-    return ChatInput((Message("system", SYSTEM), Message("user", question)))
+    if style == "chat":
+        return ChatInput((Message("system", SYSTEM), Message("user", question)))
+    if _has_head(task):
+        return begun_chat(SYSTEM, BEGUN_QUESTION, FENCE + task.prompt, tokenizer)
+    return begun_chat(SYSTEM, question, FENCE, tokenizer)
+
+
+def _has_head(task: CodeTask) -> bool:
+    """The prompt ends inside the function (HumanEval), not with a description of it (MBPP)."""
+    return f"def {task.entry_point}" in task.prompt
 
 
 def _end_of(task: CodeTask, style: PromptStyle) -> Callable[[str], int | None]:
-    """A raw continuation of a signature ends with the function, everything else where its code ends."""
-    in_function = style == "completion" and f"def {task.entry_point}" in task.prompt
-    return continuation_end if in_function else CodeEnd(task.entry_point)
+    """A continuation of a function ends where the function is left, everything else where its code ends."""
+    return continuation_end if style != "chat" and _has_head(task) else CodeEnd(task.entry_point)
 
 
 def _programs(task: CodeTask, style: PromptStyle, text: str) -> tuple[str, str]:
     """The answer as a program: structural extraction, and as it stands."""
-    if style == "completion":
+    if style == "completion" or (style == "begun" and _has_head(task)):
         return continued(task.prompt, text, task.entry_point), task.prompt + text
     return program(text, task.entry_point, task.prompt), as_it_stands(text)
 
@@ -79,13 +95,19 @@ async def run_codegen(
     journal: Journal,
     options: CodegenOptions,
     *,
+    tokenizer: Tokenizer | None = None,
     tick: Tick = lambda: None,
 ) -> dict[str, Record]:
     """Records of all answers by `task#sample`. Longest prompts go first, to keep the end busy.
 
+    `tokenizer` is our own server's and needed for `begun` there.
+
     Raises:
         ClientError: the server refused for good. What came before is in the journal.
+        EvaluationError: `begun` without the tokenizer it needs.
     """
+    if options.prompt == "begun" and target.fim == "suffix" and tokenizer is None:
+        raise EvaluationError("our own server needs token ids for a begun answer: give its tokenizer")
     by_key = {f"{task.id}#{sample}": (task, sample) for task in tasks for sample in range(options.samples)}
     scoring = anyio.CapacityLimiter(options.scorers)
     asking = anyio.CapacityLimiter(options.concurrency)
@@ -93,7 +115,8 @@ async def run_codegen(
     async def work(key: str) -> Record:
         task, sample = by_key[key]
         async with asking:
-            record = await _ask(task, sample, target, options)
+            prompt = prompt_of(task, options.prompt, tokenizer)
+            record = await _ask(prompt, _end_of(task, options.prompt), target, options, sample)
         structural, standing = _programs(task, options.prompt, record["text"])
         scores = await anyio.to_thread.run_sync(scorer.score, structural, task.parts, limiter=scoring)
         plain = await anyio.to_thread.run_sync(scorer.score, standing, task.parts[:1], limiter=scoring)
@@ -105,8 +128,13 @@ async def run_codegen(
     return await run_cases(keys, work, journal, concurrency=workers, tick=tick)
 
 
-async def _ask(task: CodeTask, sample: int, target: Target, options: CodegenOptions) -> Record:
-    end = _end_of(task, options.prompt)
+async def _ask(
+    prompt: ChatInput | TextInput,
+    end: Callable[[str], int | None],
+    target: Target,
+    options: CodegenOptions,
+    sample: int,
+) -> Record:
     sampling = Sampling(
         max_tokens=options.max_tokens,
         temperature=options.temperature,
@@ -114,7 +142,7 @@ async def _ask(task: CodeTask, sample: int, target: Target, options: CodegenOpti
         seed=options.seed + sample,
     )
     answer = await target.complete(
-        prompt_of(task, options.prompt),
+        prompt,
         sampling,
         until=lambda text: end(text) is not None,
         extras=Extras(language="python", timeout_s=options.request_s),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
@@ -67,12 +68,19 @@ def _defines(text: str, name: str) -> bool:
     return re.search(rf"^(?:async\s+)?def\s+{re.escape(name)}\b", text, re.MULTILINE) is not None
 
 
+def parse_quietly(text: str) -> ast.Module:
+    """`ast.parse` without the parser's warnings about a stranger's backslashes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
 def parsed_head(text: str) -> ast.Module:
     """The longest run of lines from the top that parses; an empty module when none does."""
     lines = text.replace("\r\n", "\n").split("\n")
     for end in range(len(lines), 0, -1):
         try:
-            return ast.parse("\n".join(lines[:end]))
+            return parse_quietly("\n".join(lines[:end]))
         except (SyntaxError, ValueError, RecursionError):
             continue
     return ast.Module([], [])
@@ -161,7 +169,7 @@ class CodeEnd:
 def _parses(text: str) -> bool:
     """False inside a string that spans lines, where a line at column 0 means nothing."""
     try:
-        ast.parse(text)
+        parse_quietly(text)
     except (SyntaxError, ValueError, RecursionError):
         return False
     return True

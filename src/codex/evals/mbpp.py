@@ -7,6 +7,7 @@ from typing import Any
 
 from codex.errors import EvaluationError
 from codex.evals.data import Loaded, load
+from codex.evals.extract import parse_quietly
 from codex.evals.mbpp_types import typed_inputs
 from codex.evals.scoring import InputsCheck, Part, ScriptCheck
 from codex.evals.tasks import CodeTask
@@ -58,9 +59,9 @@ def entry_point(code: str, tests: list[str]) -> str:
 
     Raises EvaluationError: they call none of it.
     """
-    defined = {node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)}
+    defined = {node.name for node in parse_quietly(code).body if isinstance(node, ast.FunctionDef)}
     for test in tests:
-        for node in ast.walk(ast.parse(test)):
+        for node in ast.walk(parse_quietly(test)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in defined:
                 return node.func.id
     raise EvaluationError(f"no test calls a function of this solution: {tests[:1]}")

@@ -11,6 +11,8 @@ import anyio
 import click
 
 from codex.cli.evals.common import TargetChoice, hand_over, run_config
+from codex.engine.mock import ByteTokenizer
+from codex.evals.begun import served_tokenizer
 from codex.evals.codegen import CodegenOptions, answer_settings, codegen_report, run_codegen
 from codex.evals.data import Loaded
 from codex.evals.journal import Journal, default_path
@@ -19,6 +21,7 @@ from codex.evals.run import progress_bar
 from codex.evals.scoring import Scorer
 from codex.evals.target import Target
 from codex.evals.tasks import CodeTask, spread
+from codex.types import Tokenizer
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,10 +34,10 @@ def codegen_options(command: F) -> F:
         ),
         click.option(
             "--prompt",
-            type=click.Choice(["chat", "completion"]),
-            default="chat",
+            type=click.Choice(["begun", "chat", "completion"]),
+            default="begun",
             show_default=True,
-            help="Ask in a conversation, or let the text go on.",
+            help="A conversation whose answer we begin with the function's head; a plain one; raw text.",
         ),
         click.option(
             "--samples", type=click.IntRange(1), default=1, show_default=True, help="Answers a task."
@@ -73,6 +76,7 @@ async def _run(
     scorer = Scorer()
     async with target:
         entry = await target.describe()
+        tokenizer = _tokenizer(choice, target.model) if options.prompt == "begun" else None
         who = choice.config(entry, options.concurrency)
         settings = answer_settings(loaded.name, options)
         identity = {**settings, "data": loaded.sha256, "plus": given["plus"], "target": who}
@@ -83,7 +87,9 @@ async def _run(
             Journal(path, identity, resume=given["resume"]) as journal,
             progress_bar(kind, len(tasks) * options.samples) as tick,
         ):
-            records = await run_codegen(tasks, target, scorer, journal, options, tick=tick)
+            records = await run_codegen(
+                tasks, target, scorer, journal, options, tokenizer=tokenizer, tick=tick
+            )
         seconds = time.monotonic() - started
     config = run_config(
         settings | {"concurrency": options.concurrency, "limit": given["limit"]},
@@ -91,3 +97,13 @@ async def _run(
         {"name": loaded.name, "sha256": loaded.sha256},
     )
     return codegen_report(kind, tasks, records, options, config, seconds)
+
+
+def _tokenizer(choice: TargetChoice, model: str) -> Tokenizer | None:
+    """Ours is needed for our own server only; a peer reads special tokens in text."""
+    if choice.fim == "template":
+        return None
+    settings = choice.settings(1)
+    if choice.url is None and settings.backend == "mock":
+        return ByteTokenizer()
+    return served_tokenizer(model, settings.models_dir)
