@@ -96,6 +96,16 @@ def test_open_files_are_those_edited_before_in_their_new_version() -> None:
     assert last.context[1].text == NEW["pkg/m1.py"]
 
 
+def test_an_edit_follows_when_it_goes_on_where_the_last_one_ended() -> None:
+    new = {"a.py": "first = 1\nsecond = 2\nkept = 0\nthird = 3\n"}
+    picked = load_edits({"a.py": "kept = 0\n"}, new, Selection(max_lines=1))
+    assert [(edit.text, edit.follows) for edit in picked] == [
+        ("first = 1", False),
+        ("second = 2", True),
+        ("third = 3", False),
+    ]
+
+
 def test_a_moved_file_is_compared_with_where_it_came_from() -> None:
     text = "".join(f"value_{n} = {n}\n" for n in range(20))
     picked = load_edits({"a/old.py": text}, {"b/new.py": text + "added = 1\n"})

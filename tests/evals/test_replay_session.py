@@ -295,8 +295,8 @@ async def test_open_files_travel_when_asked_for() -> None:
     new = {"a.py": "x = 1\nz = 2\n", "b.py": "y = 1\nw = 3\n"}
     server = Server(says(""))
     await typed(server, *load_edits(old, new), options=ReplayOptions(latency=FIXED, context=2))
-    assert "context" not in server.bodies[0]
-    assert server.bodies[-1]["context"] == [{"path": "a.py", "text": new["a.py"]}]
+    assert "context_files" not in server.bodies[0]
+    assert server.bodies[-1]["context_files"] == [{"path": "a.py", "text": new["a.py"]}]
 
 
 async def test_the_prefix_keeps_its_first_line_while_the_cursor_moves_on() -> None:

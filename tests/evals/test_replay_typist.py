@@ -40,13 +40,13 @@ def test_the_last_state_of_every_edit_is_its_text() -> None:
 
 
 def test_indentation_that_the_editor_gives_is_not_typed() -> None:
-    script = script_of(edit("    if a:\n        b()", before="def f(a):\n    pass\n"))
+    script = script_of(edit("    if a:\n        b()", before="def f(a):\n    call()\n"))
     assert script.states[0] == "    "
     assert script.keys == len("if a:") + 1 + len("b()")
 
 
 def test_wrong_indentation_costs_one_key_and_hides_the_rest_of_the_line() -> None:
-    script = script_of(edit("x = 1", before="def f():\n    return 2\n"))
+    script = script_of(edit("x = 1", before="def f():\n    call()\n"))
     assert script.states[:2] == ("    ", "")
     assert script.rest_of_line(0) is None
     assert script.rest_of_line(1) == "x = 1"
@@ -59,6 +59,18 @@ def test_wrong_indentation_costs_one_key_and_hides_the_rest_of_the_line() -> Non
 )
 def test_the_editor_indents_by_the_step_of_the_file(before: str, unit: str) -> None:
     assert script_of(edit(f"{unit}q", before=before)).states[0] == unit
+
+
+@pytest.mark.parametrize(
+    ("before", "indent"),
+    [
+        ("def f():\n    return 2\n", ""),
+        ("def f():\n    return g(\n", "        "),
+        ("def f():\n    returned = 2\n", "    "),
+    ],
+)
+def test_a_statement_that_ends_its_block_takes_the_indentation_back(before: str, indent: str) -> None:
+    assert script_of(edit("x", before=before)).states[0] == indent
 
 
 def test_blank_lines_are_one_key_and_leave_no_white_space() -> None:
@@ -81,6 +93,14 @@ def test_pauses_are_longer_before_words_and_longest_before_lines() -> None:
     middle = {kind: median(values) for kind, values in by_kind.items()}
     assert middle[KeyKind.INSIDE] * 1.5 < middle[KeyKind.WORD] < middle[KeyKind.LINE] / 1.5
     assert mean(by_kind[KeyKind.INSIDE]) > middle[KeyKind.INSIDE]
+
+
+def test_a_place_that_follows_needs_no_time_to_be_found() -> None:
+    kinds = [KeyKind.LINE, *[KeyKind.INSIDE] * 5]
+    near = [gaps_ms(kinds, seed=str(n), follows=True) for n in range(200)]
+    far = [gaps_ms(kinds, seed=str(n)) for n in range(200)]
+    assert median(gaps[0] for gaps in near) * 2 < median(gaps[0] for gaps in far)
+    assert near[0][1:] == far[0][1:]
 
 
 def test_speed_scales_the_gaps_and_the_seed_decides_them() -> None:

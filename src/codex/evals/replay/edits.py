@@ -19,7 +19,8 @@ class Edit:
 
     `text` has no newline at its end; the buffer after the edit is `before + text + ending + after`.
     `ending` is empty only where the new file's last line has none. `id` is `path:line`, the line number
-    in the new file. `context` holds the files edited last before this one, the newest last.
+    in the new file. `context` holds the files edited last before this one, the newest last. `follows`: the
+    developer has just typed what stands right before it, and so needs no time to find the place.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Edit:
     ending: str
     after: str
     context: tuple[SourceFile, ...] = ()
+    follows: bool = False
 
     @property
     def buffer(self) -> str:

@@ -5,12 +5,15 @@ Knows text and indentation; no time, no suggestion source.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
 from codex.evals.replay.edits import Edit, lines_of
+
+_ENDS_BLOCK = re.compile(r"\s*(return|pass|break|continue|raise)\b(?!.*[(\[{,]$)")
 
 
 class KeyKind(StrEnum):
@@ -93,10 +96,12 @@ def _kind(pair: str) -> KeyKind:
 
 
 class _Indenter:
-    """Indents as editors do: like the last line with text, one level more after an opener."""
+    """Indents as editors do: like the last line with text, one level more after an opener, and in Python
+    one level less after a statement that ends a block (VS Code's rules for the language)."""
 
     def __init__(self, edit: Edit) -> None:
-        self._openers = ("(", "[", "{", ":") if edit.language == "python" else ("(", "[", "{")
+        self._python = edit.language == "python"
+        self._openers = ("(", "[", "{", ":") if self._python else ("(", "[", "{")
         self._unit = _unit_of(edit.before + edit.after)
 
     def after(self, text: str) -> str:
@@ -104,7 +109,10 @@ class _Indenter:
         start = text.rfind("\n", 0, end) + 1
         line = text[start:end]
         indent = line[: len(line) - len(line.lstrip(" \t"))]
-        return indent + self._unit if line.endswith(self._openers) else indent
+        if line.endswith(self._openers):
+            return indent + self._unit
+        ends = self._python and _ENDS_BLOCK.match(line)
+        return indent.removesuffix(self._unit) if ends else indent
 
 
 def _unit_of(text: str) -> str:

@@ -55,7 +55,7 @@ class ReplayOptions:
     characters_per_s: float = 5.0
     debounce_ms: float = 75.0
     latency: Latency = field(default_factory=Latency)
-    prefix_lines: int = 48
+    prefix_lines: int = 32
     suffix_lines: int = 6
     context: int = 0
     max_tokens: int = 24

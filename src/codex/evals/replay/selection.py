@@ -35,7 +35,7 @@ class Selection:
     edits: int = 300
     seed: int = 1
     run: int = 5
-    max_lines: int = 4
+    max_lines: int = 1
     min_characters: int = 4
     max_characters: int = 400
     max_line: int = 160
@@ -114,9 +114,13 @@ def _build(sources: dict[str, str], new: Snapshot, selection: Selection, chosen:
 def _with_context(edits: Iterator[Edit], new: Snapshot) -> Iterator[Edit]:
     """Adds the files that the developer left before this one, as they stand in the new version."""
     opened: deque[SourceFile] = deque(maxlen=MAX_CONTEXT)
-    current: str | None = None
+    last: Edit | None = None
     for edit in edits:
-        if current is not None and edit.path != current:
-            opened.append(SourceFile(current, new[current]))
-        current = edit.path
-        yield replace(edit, context=tuple(opened))
+        if last is not None and edit.path != last.path:
+            opened.append(SourceFile(last.path, new[last.path]))
+        yield replace(edit, context=tuple(opened), follows=last is not None and _follows(last, edit))
+        last = edit
+
+
+def _follows(last: Edit, edit: Edit) -> bool:
+    return last.path == edit.path and edit.before == last.before + last.text + last.ending

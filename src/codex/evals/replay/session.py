@@ -59,6 +59,7 @@ class _Session:
             self._script.kinds,
             seed=f"{options.seed} {edit.id}",
             characters_per_s=options.characters_per_s,
+            follows=edit.follows,
         )
         self._window = Window(edit, options)
         self._row = EditRow(edit.id, edit.path, edit.language, self._script.keys, len(self._script.lines))

@@ -18,7 +18,7 @@ from codex.evals.replay.keys import KeyKind
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """`mean` is relative to the mean gap inside words; `sigma` is that of the logarithm."""
+    """`mean` of those in `GAPS` is relative to the mean gap inside words; `sigma` is the logarithm's."""
 
     mean: float
     sigma: float
@@ -36,14 +36,19 @@ OPENING_MS = 3_000.0
 OPENING_SIGMA = 0.5
 
 
-def gaps_ms(kinds: Sequence[KeyKind], *, seed: str, characters_per_s: float = 5.0) -> list[float]:
+def gaps_ms(
+    kinds: Sequence[KeyKind], *, seed: str, characters_per_s: float = 5.0, follows: bool = False
+) -> list[float]:
     """Milliseconds before each key. They depend on the seed and the keys alone, so that two servers meet
-    the same typist; keys that an accepted suggestion saves leave the gaps of all others as they are."""
+    the same typist; keys that an accepted suggestion saves leave the gaps of all others as they are.
+    `follows`: the place is where the developer types already, so the first key waits as at any new line."""
     draw = random.Random(f"typist {seed}")
     inside = 1000.0 / characters_per_s / MEAN_GAP
     gaps = [_draw(draw, GAPS[kind].mean * inside, GAPS[kind].sigma) for kind in kinds]
     if gaps:
-        gaps[0] = _draw(draw, OPENING_MS, OPENING_SIGMA)
+        opening = Gap(GAPS[KeyKind.LINE].mean * inside, GAPS[KeyKind.LINE].sigma)
+        opening = opening if follows else Gap(OPENING_MS, OPENING_SIGMA)
+        gaps[0] = _draw(draw, opening.mean, opening.sigma)
     return gaps
 
 
