@@ -12,6 +12,9 @@ COMMANDS = {
     "infilling": "codex.cli.evals.infilling:infilling",
     "santacoder": "codex.cli.evals.santacoder:santacoder",
     "selfcheck": "codex.cli.evals.selfcheck:selfcheck",
+    "replay": "codex.cli.evals.replay:replay_",
+    "long-context": "codex.cli.evals.long_context:long_context",
+    "precision": "codex.cli.evals.precision:precision",
     "compare": "codex.cli.evals.compare:compare",
     "html": "codex.cli.evals.html:html",
 }
