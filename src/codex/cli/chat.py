@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from codex.cli.connection import server_options
+from codex.cli.connection import WAIT_S, server_options
 from codex.client import CodexClient, CompletionStream
 from codex.errors import ClientError
 from codex.types import Message
@@ -24,13 +24,17 @@ class Conversation:
     system: str | None
     max_tokens: int | None
     temperature: float | None
+    timeout: float | None = None
     turns: list[Message] = field(default_factory=list)
 
     def ask(self, question: str, show: Callable[[str], None]) -> None:
         asked = [*self.turns, Message("user", question)]
         opening = [Message("system", self.system)] if self.system else []
         with self.client.chat(
-            [*opening, *asked], max_tokens=self.max_tokens, temperature=self.temperature
+            [*opening, *asked],
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            timeout=self.timeout,
         ) as chunks:
             for chunk in chunks:
                 show(chunk.text)
@@ -52,7 +56,7 @@ def chat(
     temperature: float | None,
     url: str,
     api_key: str | None,
-    timeout: float,
+    timeout: float | None,
 ) -> None:
     """Ask one QUESTION, pipe one in on stdin, or talk when neither is given.
 
@@ -60,8 +64,8 @@ def chat(
     codex-cli chat "What does functools.wraps do?"
     git diff | codex-cli chat --system "Write a commit message for this diff."
     """
-    with CodexClient(url, api_key, streaming=True, timeout=timeout) as client:
-        conversation = Conversation(client, system, max_tokens, temperature)
+    with CodexClient(url, api_key, streaming=True, timeout=timeout or WAIT_S) as client:
+        conversation = Conversation(client, system, max_tokens, temperature, timeout)
         if question is None and sys.stdin.isatty():
             _talk(conversation)
             return

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from codex.cli.connection import server_options
+from codex.cli.connection import WAIT_S, server_options
 from codex.client import CodexClient
 
 
@@ -49,7 +49,7 @@ def complete(
     as_json: bool,
     url: str,
     api_key: str | None,
-    timeout: float,
+    timeout: float | None,
     single_line: bool,
     **fields: Any,
 ) -> None:
@@ -61,13 +61,18 @@ def complete(
     printf 'def add(a, b):' | codex-cli complete --language python
     """
     gap = _gap(file, line, column, offset, suffix)
-    fields |= {"suffix": gap.suffix, "path": gap.path, "single_line": True if single_line else None}
+    fields |= {
+        "timeout": timeout,
+        "suffix": gap.suffix,
+        "path": gap.path,
+        "single_line": True if single_line else None,
+    }
     if as_json or not stream:
-        with CodexClient(url, api_key, timeout=timeout) as whole:
+        with CodexClient(url, api_key, timeout=timeout or WAIT_S) as whole:
             answer = whole.complete(gap.prefix, **fields)
         click.echo(json.dumps(asdict(answer), ensure_ascii=False) if as_json else answer.text)
         return
-    with CodexClient(url, api_key, streaming=True, timeout=timeout) as client:
+    with CodexClient(url, api_key, streaming=True, timeout=timeout or WAIT_S) as client:
         with client.complete(gap.prefix, **fields) as chunks:
             for chunk in chunks:
                 click.echo(chunk.text, nl=False)

@@ -9,6 +9,9 @@ import click
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+WAIT_S = 60.0
+"""How long a command waits for an answer when no --timeout was given."""
+
 DEFAULT_URL = "http://127.0.0.1:8080"
 
 _OPTIONS = (
@@ -19,9 +22,7 @@ _OPTIONS = (
     click.option(
         "--timeout",
         type=click.FloatRange(min=0, min_open=True),
-        default=60.0,
-        show_default=True,
-        help="Seconds for one answer.",
+        help="Seconds for one answer, asked of the server too.  [default: 60 here, the server's own there]",
     ),
 )
 
