@@ -86,6 +86,13 @@ async def test_nobody_there_is_an_error() -> None:
             pass
 
 
+async def test_a_refusal_among_many_streams_is_told_as_it_is() -> None:
+    refusal = b"HTTP/1.1 429 Busy\r\nContent-Length: 4\r\n\r\nfull"
+    async with answering(refusal) as url, connections(url, 3) as opened:
+        with pytest.raises(EvaluationError, match="full"):
+            await all_at_once(opened, "/x", [{}, {}, {}])
+
+
 async def test_many_streams_run_together() -> None:
     async with answering(chunked(EVENTS)) as url, connections(url, 5) as opened:
         timings = await all_at_once(opened, "/x", [{"prompt": str(each)} for each in range(5)])

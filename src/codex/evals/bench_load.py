@@ -8,16 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
 from codex.errors import EvaluationError
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +172,16 @@ async def all_at_once(
     opened: Sequence[Connection], path: str, bodies: Sequence[Mapping[str, object]]
 ) -> list[Timing]:
     """One body a connection, sent together."""
-    async with asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(connection.stream(path, body))
-            for connection, body in zip(opened, bodies, strict=True)
-        ]
+    return await together(
+        connection.stream(path, body) for connection, body in zip(opened, bodies, strict=True)
+    )
+
+
+async def together(work: Iterable[Coroutine[None, None, _Result]]) -> list[_Result]:
+    """Results in order. When one fails the others are cancelled and its own error is raised, not a group."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in work]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
     return [task.result() for task in tasks]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -12,6 +11,7 @@ from typing import Protocol
 from codex.engine.openvino.bare import BareEngine
 from codex.engine.protocol import Engine
 from codex.errors import EngineUnavailable
+from codex.evals.bench_load import together
 from codex.types import EngineRequest, Sampling
 
 Arrivals = list[list[float]]
@@ -44,9 +44,7 @@ class EngineSubject:
 
     async def answer(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> Arrivals:
         started = time.perf_counter()
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._one(prompt, max_tokens, started)) for prompt in prompts]
-        return [task.result() for task in tasks]
+        return await together(self._one(prompt, max_tokens, started) for prompt in prompts)
 
     async def _one(self, prompt: Sequence[int], max_tokens: int, started: float) -> list[float]:
         self._number += 1
