@@ -5,9 +5,9 @@ is closed, so that the server sees the load and the cancels of a real editor. Tw
 short and its quality figures free of timing:
 - the first request of a line runs to its end, since `exact_match` needs its answer; late it stays unseen, but
   the server then has its prompt cached for the line's next requests;
-- a request with less time than nine of ten answers of the run needed is counted as fired and superseded but
-  not sent. At most one in ten of these would have been seen, so figures are slightly too low, never too high;
-  `every_request` sends them all.
+- a request with less time than nine of ten recent answers inside a line needed is counted as fired and
+  superseded but not sent. About one in ten of these could have been seen, so figures are slightly too low,
+  never too high; `every_request` sends them all.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from codex.types import FimInput, Sampling
 MAX_FAILURES = 8
 """Failed requests in a row after which a run makes no sense."""
 
-SETTLED = 20
-"""Answers after which their speed is trusted."""
+SETTLED = 10
+"""Answers inside a line after which their speed is trusted. Those at a line's start are slower: more is
+new in the prompt and more to say. They would hide that a request further on can be in time."""
 
 RECENT = 200
 HOPELESS_PERCENTILE = 10
@@ -92,7 +93,7 @@ class Asker:
         except ClientError as error:
             return self._failed(error, watch)
         self._failures = 0
-        return self._reply(answer, watch)
+        return self._reply(answer, watch, finish=finish)
 
     def _shortest(self) -> float:
         """The shortest window in which an answer is possible, in milliseconds."""
@@ -122,12 +123,12 @@ class Asker:
             ) from error
         return Reply(Status.FAILED, latency_ms=watch.elapsed_ms())
 
-    def _reply(self, answer: TargetAnswer | None, watch: _Watch) -> Reply:
+    def _reply(self, answer: TargetAnswer | None, watch: _Watch, *, finish: bool) -> Reply:
         fixed_ms = self._options.latency.fixed_ms
         latency_ms = (watch.visible_ms or watch.elapsed_ms()) if fixed_ms is None else fixed_ms
         in_time = latency_ms <= watch.window_ms and (answer is not None or watch.visible_ms is not None)
         text = watch.suggestion(answer, seen=in_time and fixed_ms is None)
-        if text.strip():
+        if text.strip() and in_time and not finish:
             self._latencies_ms.append(latency_ms)
         return Reply(
             Status.ANSWERED if in_time else Status.SUPERSEDED,
