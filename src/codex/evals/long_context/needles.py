@@ -110,7 +110,7 @@ def _signature(word: str, random: Random) -> Needle:
             f'{opens}host, port={port}, *, retries={retries}, mode="{mode}"):\n'
             f'    """Opens a channel to the {word} station."""\n    return (host, port, retries, mode)\n',
         ),
-        question=f"\n\n# Stub of open_{word}_channel: its signature as it is defined above.\n{opens}",
+        question=f"\n\n# The definition of open_{word}_channel once more, as it stands above:\n{opens}",
         expected=shown,
         shape=_PARAMETERS,
         program=opens + "{answer}): ...\n",
@@ -120,20 +120,21 @@ def _signature(word: str, random: Random) -> Needle:
 
 def _combined(word: str, random: Random) -> Needle:
     rate, fee = random.randrange(11, 99), random.randrange(100, 999)
-    says = f'    """What a {word} job costs."""\n    return hours * '
-    alone = f"def {word}_charge_alone(hours):\n{says}"
+    upper = word.upper()
+    opens = (
+        f"def {word}_charge(hours):\n"
+        f'    """Hours times {upper}_RATE, plus {upper}_FEE, both written out as numbers."""\n'
+        "    return hours * "
+    )
     return Needle(
         id=f"combined-{word}",
         kind="combined",
-        facts=(
-            f"{word.upper()}_RATE = {rate}\n",
-            f"def {word}_charge(hours):\n{says}{word.upper()}_RATE + {fee}\n",
-        ),
-        question=(f"\n\n# {word}_charge with {word.upper()}_RATE written out as its number.\n{alone}"),
+        facts=(f"{upper}_RATE = {rate}\n", f"{upper}_FEE = {fee}\n"),
+        question=f"\n\n{opens}",
         expected=f"{rate} + {fee}",
         shape=_EXPRESSION,
-        program=alone + "{answer}\n",
-        test=f"for hours in (0, 1, 13):\n    assert {word}_charge_alone(hours) == hours * {rate} + {fee}",
+        program=opens + "{answer}\n",
+        test=f"for hours in (0, 1, 13):\n    assert {word}_charge(hours) == hours * {rate} + {fee}",
     )
 
 
