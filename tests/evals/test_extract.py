@@ -100,7 +100,8 @@ def test_fences_of_other_kinds() -> None:
 def test_a_continuation_ends_where_the_function_is_left() -> None:
     answer = "    return sum(a)\n\n\ndef other():\n    pass\n"
     assert answer[: continuation_end(answer)] == "    return sum(a)\n\n\n"
-    assert continuation_end("    x = [\n]\n    return x\n# note\n") is None
+    assert continuation_end("    x = [\n]\n    return x\n") is None
+    assert continuation_end("    return 1\n\n# Test") == len("    return 1\n\n")
     assert same(
         continued(PROMPT, answer, "add"),
         PROMPT.split("def helper")[0] + PROMPT[PROMPT.index("def add") :] + "    return sum(a)",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 _ENDS_CODE = re.compile(r"^(?:print\(|assert\b|if __name__|def main\(|#|```|\"\"\"|'''|<\|)", re.MULTILINE)
-_TOP_LEVEL = re.compile(r"^[^\s)\]}#]", re.MULTILINE)
+_TOP_LEVEL = re.compile(r"^[^\s)\]}]", re.MULTILINE)
 
 
 def as_it_stands(answer: str) -> str:
@@ -139,7 +139,7 @@ def _futures_first(nodes: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def continuation_end(answer: str) -> int | None:
-    """Where a raw continuation of a function body leaves the function: the first line at column 0.
+    """Where a continuation of a function body leaves the function: the first line at column 0, a comment too.
 
     None while it is still inside. The first line is the body's own, whatever its column.
     """
