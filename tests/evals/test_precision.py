@@ -29,12 +29,12 @@ ASKED = ChatInput((Message("system", SYSTEM), Message("user", QUESTION.format(pr
 
 
 def test_conditions_change_one_thing_at_a_time() -> None:
-    found = conditions_of(("disable", "int8", "int4"), ("qwen", "evalplus"))
+    found = conditions_of(("disable", "int8", "int4"), ("begun", "evalplus"))
     assert [(condition.quant, condition.wording) for condition in found] == [
-        ("disable", "qwen"),
+        ("disable", "begun"),
         ("disable", "evalplus"),
-        ("int8", "qwen"),
-        ("int4", "qwen"),
+        ("int8", "begun"),
+        ("int4", "begun"),
     ]
     assert [condition.label for condition in found][:2] == ["disable", "disable, evalplus prompt"]
 
@@ -175,6 +175,7 @@ def test_the_command_serves_each_precision_and_resumes(tmp_path: Path) -> None:
     body = json.loads(out.read_text())
     assert list(body["conditions"]) == [
         "int8",
+        "int8, qwen prompt",
         "int8, no-system prompt",
         "int8, evalplus prompt",
         "int8, completion prompt",
@@ -183,7 +184,7 @@ def test_the_command_serves_each_precision_and_resumes(tmp_path: Path) -> None:
     assert body["conditions"]["int4"]["same_outcome"] == 1.0
     assert body["conditions"]["int8"]["peak_bytes"] > 10 << 20
     assert body["config"]["data"]["sha256"].startswith("b796127e")
-    kept = tmp_path / "answers-int4-qwen.jsonl"
+    kept = tmp_path / "answers-int4-begun.jsonl"
     kept.write_text(kept.read_text().replace('"outcome": "failed"', '"outcome": "passed"'))
     assert _run(*arguments, "--answers", str(answers), "--resume").exit_code == 0
     again = json.loads(out.read_text())["conditions"]

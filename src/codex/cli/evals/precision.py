@@ -58,7 +58,7 @@ QUANTS = ("disable", "fp16", "int8", "int4")
     "wordings",
     type=click.Choice(WORDINGS),
     multiple=True,
-    default=("qwen",),
+    default=("begun",),
     show_default=True,
     help="Ways of asking, tried with the first precision. Repeat the option.",
 )

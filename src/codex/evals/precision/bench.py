@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from codex.evals.codegen import CodegenOptions, codegen_report, run_codegen
+from codex.evals.codegen import CodegenOptions, PromptStyle, codegen_report, run_codegen
 from codex.evals.codegen import answer_settings as codegen_settings
 from codex.evals.data import Loaded
 from codex.evals.fill import FillOptions, fill_report, run_fill
@@ -15,14 +15,23 @@ from codex.evals.humaneval import humaneval_tasks
 from codex.evals.infilling import santacoder_tasks
 from codex.evals.journal import Journal, Record
 from codex.evals.mbpp import mbpp_tasks
-from codex.evals.precision.wordings import Wording
+from codex.evals.precision.wordings import Reworded, Wording
 from codex.evals.report import JsonValue, Report
 from codex.evals.run import Tick
 from codex.evals.scoring import Scorer
-from codex.evals.target import Target
 from codex.evals.tasks import CodeTask, FillTask, spread
 
 DataSetName = Literal["humaneval", "humaneval+", "mbpp", "mbpp+", "santacoder"]
+
+
+_STYLES: Mapping[Wording, PromptStyle] = {
+    "begun": "begun",
+    "qwen": "chat",
+    "no-system": "chat",
+    "evalplus": "chat",
+    "completion": "completion",
+}
+"""What the run is told; the target does the rest."""
 
 
 class Bench(Protocol):
@@ -40,7 +49,7 @@ class Bench(Protocol):
         ...
 
     async def run(
-        self, target: Target, journal: Journal, wording: Wording, tick: Tick
+        self, target: Reworded, journal: Journal, wording: Wording, tick: Tick
     ) -> dict[str, Record]: ...
 
     def report(self, records: dict[str, Record], wording: Wording) -> Report: ...
@@ -61,14 +70,24 @@ class CodegenBench:
     def settings(self, wording: Wording) -> Mapping[str, JsonValue]:
         return codegen_settings(self.loaded.name, self._options(wording)) | {"wording": wording}
 
-    async def run(self, target: Target, journal: Journal, wording: Wording, tick: Tick) -> dict[str, Record]:
-        return await run_codegen(self.tasks, target, Scorer(), journal, self._options(wording), tick=tick)
+    async def run(
+        self, target: Reworded, journal: Journal, wording: Wording, tick: Tick
+    ) -> dict[str, Record]:
+        return await run_codegen(
+            self.tasks,
+            target,
+            Scorer(),
+            journal,
+            self._options(wording),
+            tokenizer=target.tokenizer,
+            tick=tick,
+        )
 
     def report(self, records: dict[str, Record], wording: Wording) -> Report:
         return codegen_report(self.kind, self.tasks, records, self._options(wording), {}, 0.0)
 
     def _options(self, wording: Wording) -> CodegenOptions:
-        return replace(self.options, prompt="completion" if wording == "completion" else "chat")
+        return replace(self.options, prompt=_STYLES[wording])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +106,9 @@ class FillBench:
     def settings(self, wording: Wording) -> Mapping[str, JsonValue]:
         return fill_settings(self.loaded.name, self.options)
 
-    async def run(self, target: Target, journal: Journal, wording: Wording, tick: Tick) -> dict[str, Record]:
+    async def run(
+        self, target: Reworded, journal: Journal, wording: Wording, tick: Tick
+    ) -> dict[str, Record]:
         return await run_fill(self.tasks, target, None, journal, self.options, tick=tick)
 
     def report(self, records: dict[str, Record], wording: Wording) -> Report:

@@ -12,11 +12,11 @@ from codex.settings import QuantMode
 @dataclass(frozen=True, slots=True)
 class Condition:
     quant: QuantMode
-    wording: Wording = "qwen"
+    wording: Wording = "begun"
 
     @property
     def label(self) -> str:
-        return self.quant if self.wording == "qwen" else f"{self.quant}, {self.wording} prompt"
+        return self.quant if self.wording == "begun" else f"{self.quant}, {self.wording} prompt"
 
 
 def conditions_of(quants: Sequence[QuantMode], wordings: Sequence[Wording]) -> tuple[Condition, ...]:

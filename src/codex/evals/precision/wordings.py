@@ -13,12 +13,14 @@ from typing import Literal, get_args
 import httpx2
 
 from codex.errors import EvaluationError
+from codex.evals.begun import begun_chat
 from codex.evals.target import GREEDY, Extras, Target, TargetAnswer
-from codex.types import ChatInput, FimInput, Message, Sampling, TextInput, Tokenizer
+from codex.types import ChatInput, FimInput, Sampling, TextInput, Tokenizer
 
-Wording = Literal["qwen", "no-system", "evalplus", "completion"]
-"""`qwen`: its own harness. `no-system`: that without the system message, so that the model's default stands.
-`evalplus`: EvalPlus's question and its opening of the answer. `completion`: the signature goes on."""
+Wording = Literal["begun", "qwen", "no-system", "evalplus", "completion"]
+"""`begun`: Qwen's words, the answer begun with the function's head. `qwen`: its own harness, nothing begun.
+`no-system`: that without the system message, so that the model's default stands. `evalplus`: EvalPlus's
+question and its opening of the answer. `completion`: the signature goes on as plain text."""
 WORDINGS: tuple[Wording, ...] = get_args(Wording)
 
 _CODE = re.compile(r"```python\n(.*?)\n```", re.DOTALL)
@@ -35,7 +37,7 @@ _FENCE = "```python\n"
 
 
 class Reworded(Target):
-    """A target that asks in another wording. `evalplus` writes token ids, so it needs the `tokenizer`."""
+    """A target that asks in another wording. A begun answer is token ids, so those need the `tokenizer`."""
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class Reworded(Target):
     ) -> None:
         super().__init__(base_url, timeout_s=timeout_s, transport=transport)
         self._wording = wording
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
 
     async def complete(
         self,
@@ -62,7 +64,7 @@ class Reworded(Target):
         """See `Target.complete`. What the wording wrote of the answer itself stands in front of it."""
         if not isinstance(input, ChatInput) or self._wording not in {"no-system", "evalplus"}:
             return await super().complete(input, sampling, stop=stop, until=until, extras=extras)
-        asked = reworded(input, self._wording, self._tokenizer)
+        asked = reworded(input, self._wording, self.tokenizer)
         opened = _FENCE if self._wording == "evalplus" else ""
         told = None if until is None else (lambda text: until(opened + text))
         answer = await super().complete(asked, sampling, stop=stop, until=told, extras=extras)
@@ -84,14 +86,4 @@ def reworded(source: ChatInput, wording: Wording, tokenizer: Tokenizer | None) -
             "the evalplus wording needs a question with Python code, and the model's tokenizer"
         )
     question = f"{_EVALPLUS_ASKS}\n```\n{code[1].strip()}\n```\n"
-    turns = (Message("system", _DEFAULT_SYSTEM), Message("user", question))
-    return TextInput(_chatml(turns, _EVALPLUS_OPENS + _FENCE, tokenizer))
-
-
-def _chatml(turns: tuple[Message, ...], opened: str, tokenizer: Tokenizer) -> tuple[int, ...]:
-    """ChatML ids that end inside the assistant's answer, which the chat interface cannot express."""
-    start, end = tokenizer.special("<|im_start|>"), tokenizer.special("<|im_end|>")
-    ids: list[int] = []
-    for turn in turns:
-        ids += [start, *tokenizer.encode(f"{turn.role}\n{turn.content}"), end, *tokenizer.encode("\n")]
-    return (*ids, start, *tokenizer.encode(f"assistant\n{opened}"))
+    return begun_chat(_DEFAULT_SYSTEM, question, _EVALPLUS_OPENS + _FENCE, tokenizer)
