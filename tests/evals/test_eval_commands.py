@@ -100,10 +100,13 @@ def test_compare_needs_two_reports(tmp_path: Path) -> None:
 
 
 def test_without_a_url_our_own_server_is_started_and_ended(tmp_path: Path) -> None:
-    result = run("humaneval", "--backend", "mock", "--limit", "2", "--json", tmp_path / "a.json")
-    assert result.exit_code == 0, result.output
-    config = json.loads((tmp_path / "a.json").read_text())["config"]
-    assert config["target"]["settings"]["backend"] == "mock"
+    for name in ("a", "b"):
+        options = ("--backend", "mock", "--limit", "2", "--resume", "--json", tmp_path / f"{name}.json")
+        result = run("humaneval", *options)
+        assert result.exit_code == 0, result.output
+    first, second = (json.loads((tmp_path / f"{name}.json").read_text())["config"] for name in ("a", "b"))
+    assert first["target"]["settings"]["backend"] == "mock"
+    assert first == second, "the answers of one server must be found again with the next one"
 
 
 def test_a_server_that_cannot_start_says_why() -> None:

@@ -108,7 +108,9 @@ class TargetChoice:
 
     def config(self, entry: Mapping[str, Any], concurrency: int) -> dict[str, JsonValue]:
         """For the report: who answered. `entry` is the server's own word on its model."""
-        config: dict[str, JsonValue] = {"model": dict(entry), "fim": self.fim}
+        # `created` is when the server started: it would make every run another configuration.
+        model = {name: value for name, value in entry.items() if name != "created"}
+        config: dict[str, JsonValue] = {"model": model, "fim": self.fim}
         if self.url is not None:
             return config | {"url": self.url}
         settings = self.settings(concurrency).model_dump(mode="json")
