@@ -18,6 +18,9 @@ from codex.evals.report import JsonValue, Report, Table, machine_config, write_j
 from codex.evals.target import FimStyle, Target
 from codex.settings import Settings
 
+_NO_INFLUENCE = {"host", "port", "models_dir", "log_level"}
+"""Settings that change no answer and no time; a place on one machine says nothing on another."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -113,7 +116,7 @@ class TargetChoice:
         config: dict[str, JsonValue] = {"model": model, "fim": self.fim}
         if self.url is not None:
             return config | {"url": self.url}
-        settings = self.settings(concurrency).model_dump(mode="json")
+        settings = self.settings(concurrency).model_dump(mode="json", exclude=_NO_INFLUENCE)
         return config | {"url": "started for this run", "settings": settings}
 
 
