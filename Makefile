@@ -3,6 +3,8 @@ PYTHON ?= python3.11
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP_QUIET := --quiet --disable-pip-version-check
+COMPILE := $(BIN)/pip-compile --quiet --strip-extras --no-header --no-annotate \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 .PHONY: venv dev serve test lint lock docs clean
 
@@ -36,8 +38,8 @@ lint: dev
 # Regenerates the pinned requirements from pyproject.toml.
 lock: dev
 	$(BIN)/pip install $(PIP_QUIET) pip-tools
-	$(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host -o requirements/serve.txt pyproject.toml
-	$(BIN)/pip-compile --quiet --strip-extras --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --extra dev -c requirements/serve.txt -o requirements/dev.txt pyproject.toml
+	$(COMPILE) -o requirements/serve.txt pyproject.toml
+	$(COMPILE) --extra evals --extra dev -c requirements/serve.txt -o requirements/dev.txt pyproject.toml
 
 # Regenerates what stands in docs/ and README.md from the code: docs/cli.md and the settings table.
 docs: dev
