@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -133,7 +135,7 @@ async def _measure(
 @_shared
 @click.option("--url", help="Server to measure, serving the same model; default: one is started for this.")
 @click.option(
-    "--seconds", type=click.FloatRange(min=1), default=120.0, show_default=True, help="Limit of rounds."
+    "--seconds", type=click.FloatRange(min=1), default=100.0, show_default=True, help="Limit of rounds."
 )
 @click.option("--prompt-tokens", type=click.IntRange(200, 24_000), default=1500, show_default=True)
 def overhead(
@@ -178,8 +180,22 @@ def _server(settings: Settings, url: str | None, watch: Watch) -> Iterator[str]:
         yield url
         return
     watch("starting a server")
-    with local_server(settings) as started:
+    with _ended_by_sigterm(), local_server(settings) as started:
         yield started
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM unwinds like Ctrl+C, so that the server which was started does not outlive the command."""
+
+    def leave(_signal: int, _frame: object) -> None:
+        sys.exit(128 + signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _settings(model: str | None) -> Settings:

@@ -15,7 +15,7 @@ from statistics import median
 from codex.errors import EvaluationError
 from codex.evals.bench_engine import Watch
 from codex.evals.bench_load import Connection, Timing, all_at_once, connections
-from codex.evals.bench_prompts import code, function
+from codex.evals.bench_prompts import code
 from codex.evals.bench_subjects import Subject
 from codex.evals.report import JsonValue, Report, Table, machine_config
 from codex.prompt import build_prompt
@@ -24,6 +24,7 @@ from codex.types import FimInput, Request, Sampling, TextInput, Tokenizer
 PATH = "/v1/completions"
 SUFFIX = "\n    return result\n"
 LEAST_ROUNDS = 3
+"""Counted rounds of each figure, also when the time is up: a median of less says nothing."""
 TTFT_TOKENS = 4
 """More than one, so that text which the server holds back for a while counts as late."""
 
@@ -32,10 +33,10 @@ TTFT_TOKENS = 4
 class OverheadPlan:
     """`seconds` bounds the rounds; loading the engines and reading the first prompt come on top."""
 
-    seconds: float = 120.0
+    seconds: float = 100.0
     prompt_tokens: int = 1500
     streams: int = 16
-    stream_tokens: int = 48
+    stream_tokens: int = 32
     most_rounds: int = 40
 
 
@@ -87,8 +88,8 @@ class _Prompts:
         return self._sent(FimInput(prefix, SUFFIX), {"prompt": prefix, "suffix": SUFFIX}, TTFT_TOKENS)
 
     def stream(self, number: int, tokens: int) -> _Sent:
-        """An open-ended file to continue."""
-        text = function(number) + function(number + 1) + "def "
+        """A table that goes on and on, so that its answer does not end early."""
+        text = f"multiples_of_{number} = [{', '.join(str(number * each) for each in range(1, 12))}, "
         return self._sent(TextInput(text), {"prompt": text}, tokens)
 
     def _sent(self, source: FimInput | TextInput, body: dict[str, object], tokens: int) -> _Sent:
@@ -199,8 +200,7 @@ async def _long_answers(opened: Sequence[Connection], prompts: _Prompts, plan: O
 async def _tried(
     opened: Sequence[Connection], prompts: _Prompts, plan: OverheadPlan
 ) -> AsyncGenerator[tuple[_Sent, Timing], None]:
-    for batch in range(4):
-        first = 1000 + 50 * batch
+    for first in (100, 200, 300):
         sents = [prompts.stream(first + each, plan.stream_tokens) for each in range(plan.streams)]
         timings = await all_at_once(opened, PATH, [sent.body for sent in sents])
         for pair in zip(sents, timings, strict=True):
