@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -286,8 +287,21 @@ async def test_finished_edits_are_not_typed_again() -> None:
 
 async def test_a_server_that_keeps_failing_ends_the_run_with_its_words() -> None:
     options = ReplayOptions(latency=Latency(0.0))
-    with pytest.raises(EvaluationError, match="in a row failed"):
-        await typed(Server(says(""), status=500), options=options)
+    edits = [edit(id=f"m{n}.py:3") for n in range(5)]
+    for typists in (1, 2):
+        with pytest.raises(EvaluationError, match="in a row failed"):
+            await typed(Server(says(""), status=500), *edits, options=replace(options, typists=typists))
+
+
+@pytest.mark.parametrize("typists", [1, 3])
+async def test_a_sink_that_refuses_ends_the_run_with_its_words(typists: int) -> None:
+    async def refuse(_event: RequestEvent) -> None:
+        raise EvaluationError("no room for events")
+
+    edits = [edit(id=f"m{n}.py:3") for n in range(5)]
+    async with target_of(Server(says("x"))) as target:
+        with pytest.raises(EvaluationError, match="no room for events"):
+            await replay(edits, target, ReplayOptions(latency=FIXED, typists=typists), sink=refuse)
 
 
 async def test_open_files_travel_when_asked_for() -> None:

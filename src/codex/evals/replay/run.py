@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -81,9 +82,11 @@ async def _share_files(
         for _ in range(typists):
             group.start_soon(typist, receive.clone())
         receive.close()
-        async with send:
-            for _, file in groupby(edits, key=lambda edit: edit.path):
-                await send.send(list(file))
+        # Broken: every typist failed and left. The group raises what they failed with.
+        with suppress(anyio.BrokenResourceError):
+            async with send:
+                for _, file in groupby(edits, key=lambda edit: edit.path):
+                    await send.send(list(file))
 
 
 def _cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
