@@ -9,8 +9,9 @@ from platformdirs import user_cache_path
 from pydantic import AliasChoices, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from codex.types import AttentionType
+
 QuantMode = Literal["disable", "fp16", "int8", "int4"]
-AttentionType = Literal["dense", "trishape", "xattention"]
 Preset = Literal["single", "throughput"]
 
 

@@ -10,6 +10,10 @@ ReleaseId = NewType("ReleaseId", str)
 """Digest of base weights, adapter and prompt template: what is served, canaried and rolled back."""
 
 
+AttentionType = Literal["dense", "trishape", "xattention"]
+"""How an engine reads prompts: every token sees all before it, or a sparse choice of them."""
+
+
 class FinishReason(StrEnum):
     """Why an answer ended. An answer that failed has no reason: it raises."""
 

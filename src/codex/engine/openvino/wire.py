@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from codex.settings import AttentionType
+from codex.types import AttentionType
 
 _LENGTH = struct.Struct("<I")
 MAX_FRAME_BYTES = 64 << 20
