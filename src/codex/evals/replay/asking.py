@@ -28,7 +28,7 @@ from codex.types import FimInput, Sampling
 MAX_FAILURES = 8
 """Failed requests in a row after which a run makes no sense."""
 
-SETTLED = 10
+SETTLED = 5
 """Answers inside a line after which their speed is trusted. Those at a line's start are slower: more is
 new in the prompt and more to say. They would hide that a request further on can be in time."""
 
