@@ -14,9 +14,10 @@ from codex.evals.long_context.needles import Needle
 from codex.evals.report import Case, JsonValue, Measure, Plot, Report, Series, Table
 from codex.evals.stats import binary_difference, share_interval
 
-SAFE_KL = 0.01
-"""Nats: what INT8 weights cost against 16-bit ones is of this size, so a sparse prefill may cost as much."""
-SAFE_AGREEMENT = 0.98
+SAFE_KL = 0.0025
+SAFE_AGREEMENT = 0.95
+"""A sparse prefill may cost what INT8 weights cost, which are the default: against the 16-bit weights they
+came from, 0.0012 nats on the average, 0.0024 at the worst span, 96 % of next tokens the same (0.5B)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,7 @@ class Row:
 
     @property
     def safe(self) -> bool | None:
-        """No needle lost that dense finds on the whole, and the distribution as good as dense's.
-
-        None: the distribution was not compared.
-        """
+        """The distribution moved no more than the default weights move it; None: it was not compared."""
         if self.agreement is None or self.kl is None:
             return None
         return self.kl <= SAFE_KL and self.agreement >= SAFE_AGREEMENT
