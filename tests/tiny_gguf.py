@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gguf import GGUFWriter
-from gguf.constants import GGMLQuantizationType, TokenType
+from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType, TokenType
 from gguf.quants import quantize
 
 from codex.engine.mock import SPECIAL_TOKENS
@@ -35,27 +35,44 @@ def write_tiny_gguf(
     kind: GGMLQuantizationType = GGMLQuantizationType.Q5_0,
     special: tuple[str, ...] = SPECIAL,
     seed: int = 0,
-    **fields: str,
+    tied: bool = False,
+    pre: str = "qwen2",
+    vocabulary: str = "gpt2",
 ) -> Path:
-    """`fields` are string fields that replace others; underscores in their names stand for dots."""
+    """Matrices are of format `kind`; with `tied` the head is the embedding again, in 8 bits."""
     writer = GGUFWriter(path, architecture)
     vocab = [*byte_alphabet(), *(merge.replace(" ", "") for merge in MERGES), *special]
     _add_shape(writer)
+    writer.add_tokenizer_model(vocabulary)
+    writer.add_tokenizer_pre(pre)
     _add_vocabulary(writer, vocab, special)
-    for name, value in fields.items():
-        writer.add_string(name.replace("_", "."), value)
     rng = np.random.default_rng(seed)
-    for name, shape in _shapes(len(vocab)).items():
-        values = rng.standard_normal(shape).astype(np.float32) * 0.05
-        if len(shape) == 1:
-            writer.add_tensor(name, values)
-        else:
-            writer.add_tensor(name, quantize(values, kind), raw_dtype=kind)
+    tensors = {
+        name: rng.standard_normal(shape).astype(np.float32) * 0.05
+        for name, shape in _shapes(len(vocab)).items()
+    }
+    if tied:
+        tensors["output.weight"] = tensors["token_embd.weight"]
+    for name, values in tensors.items():
+        _add_tensor(
+            writer, name, values, GGMLQuantizationType.Q8_0 if tied and name == "output.weight" else kind
+        )
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def _add_tensor(writer: Any, name: str, values: np.ndarray, kind: GGMLQuantizationType) -> None:
+    if values.ndim == 1:
+        writer.add_tensor(name, values)
+    elif kind is GGMLQuantizationType.Q8_1:  # the library cannot make it; engines keep it for themselves
+        block, block_bytes = GGML_QUANT_SIZES[kind]
+        raw = np.zeros((len(values), values.shape[1] // block * block_bytes), np.uint8)
+        writer.add_tensor(name, raw, raw_dtype=kind)
+    else:
+        writer.add_tensor(name, quantize(values, kind), raw_dtype=kind)
 
 
 def _add_shape(writer: Any) -> None:
@@ -72,8 +89,6 @@ def _add_shape(writer: Any) -> None:
 
 def _add_vocabulary(writer: Any, vocab: list[str], special: tuple[str, ...]) -> None:
     kinds = [TokenType.CONTROL if token in special else TokenType.NORMAL for token in vocab]
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(vocab)
     writer.add_token_types([int(kind) for kind in kinds])
     writer.add_token_merges(list(MERGES))
