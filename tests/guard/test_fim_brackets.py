@@ -10,6 +10,20 @@ from codex.guard.fim.brackets import closes_only_its_own
 
 # Language, source with the cursor at ‸, what the model wrote, what is left of it.
 CASES = [
+    (
+        "javascript",
+        "  if (a) {\n    ‸\n  }\n",
+        "b();\n  } else {\n    c();\n  }\n",
+        "b();\n  } else {\n    c();\n  ",
+    ),
+    (
+        "java",
+        "  try {\n    ‸\n  }\n",
+        "a();\n  } catch (E e) {\n    b();",
+        "a();\n  } catch (E e) {\n    b();",
+    ),
+    ("javascript", "  if (a) {\n    b();‸  }\n  c();\n", "\n    d();\n  }\n  c();\n", "\n    d();\n  "),
+    ("javascript", "f(() => {\n  a();\n‸});\n", "  b();\n});\n", "  b();\n"),
     ("python", "foo(‸)\n", "a, b)", "a, b"),
     ("python", "foo(‸)\n", "bar(a))", "bar(a)"),
     ("python", "foo(bar(‸)\n", "a))", "a)"),
@@ -44,4 +58,4 @@ def test_no_bracket_is_closed_twice(
 
 
 def test_the_table_is_complete() -> None:
-    assert len(CASES) == 18
+    assert len(CASES) == 22

@@ -103,7 +103,7 @@ def every_character(answer: str) -> list[int]:
     return list(range(len(answer)))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ctx=contexts, answer=repeated, cuts=st.lists(st.integers(0, 500), max_size=8))
 def test_the_chain_gives_the_same_for_every_chunking(ctx: FimContext, answer: str, cuts: list[int]) -> None:
     whole = stream(ctx, answer, [])
@@ -113,7 +113,7 @@ def test_the_chain_gives_the_same_for_every_chunking(ctx: FimContext, answer: st
 
 @pytest.mark.parametrize("answer_pass", PASSES, ids=lambda p: p.__name__)
 def test_a_pass_never_takes_back(answer_pass: AnswerPass) -> None:
-    @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(ctx=contexts, answer=repeated)
     def check(ctx: FimContext, answer: str) -> None:
         final = answer_pass(answer, ctx, True)
@@ -129,7 +129,7 @@ def test_a_pass_never_takes_back(answer_pass: AnswerPass) -> None:
     check()
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ctx=contexts, answer=repeated)
 def test_an_answer_is_a_part_of_what_the_model_wrote(ctx: FimContext, answer: str) -> None:
     cleaned = stream(ctx, answer, [])
@@ -137,7 +137,7 @@ def test_an_answer_is_a_part_of_what_the_model_wrote(ctx: FimContext, answer: st
     assert cleaned == "" or cleaned.strip()
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ctx=contexts, answer=repeated, language=languages)
 def test_single_line_mode_gives_one_visible_line(ctx: FimContext, answer: str, language: Language) -> None:
     single = FimContext.around(ctx.prefix, ctx.suffix, language, single_line=True)

@@ -30,6 +30,8 @@ NEEDED = [
     ("javascript", "const r = /[(]/; f(‸)", ()),
     ("javascript", "const s = `(${a}`; f(‸", (")",)),
     ("javascript", "f(‸}", None),
+    ("javascript", "for (;;) {\n  if (a) {\n    b();‸    }\n}\n", ()),
+    ("javascript", "for (;;) {\n  if (a) {\n    b();\n‸}\n", ("}",)),
     ("rust", "fn f<'a>(x: &'a str) {\n    ‸\n}", ()),
     ("rust", "let c = '('; f(‸)", ()),
     ("cpp", 'auto s = R"(a ( b)"; f(‸', (")",)),
@@ -62,7 +64,7 @@ def test_the_string_or_comment_at_the_cursor(language: str, source: str, expecte
 
 
 def test_the_tables_are_complete() -> None:
-    assert (len(NEEDED), len(INSIDE)) == (18, 8)
+    assert (len(NEEDED), len(INSIDE)) == (20, 8)
 
 
 def test_the_statement_begins_where_its_bracket_opens() -> None:

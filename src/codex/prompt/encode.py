@@ -1,6 +1,6 @@
 """Encodes only as much of a text as can matter, in slices. Knows tokens, no template.
 
-A slice ends where a line ends and the next one begins with something visible: there the ids of the parts are
+A slice ends where a line ends and the next one has something visible on it: there the ids of the parts are
 the ids of the whole, because the vocabulary's word splitter never joins over such a place.
 """
 
@@ -15,10 +15,10 @@ from codex.types import Tokenizer
 SLICE_CHARS = 16_384
 """Small enough to stop early, large enough that the calls cost nothing."""
 
-COUNT_CHARS = 262_144
+COUNT_CHARS = 65_536
 """Left-out text is counted exactly up to here and estimated beyond, so that a huge file costs no seconds."""
 
-_LINE_START = re.compile(r"\n(?=\S)")
+_LINE_START = re.compile(r"\n(?=[^\S\n]*\S)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,11 @@ def unclosed(text: str, scanned: Scan) -> tuple[Bracket, ...]:
     return tuple(_bracket(text, offset, char, offset >= last_line) for offset, char in stack)
 
 
-def unopened(text: str, scanned: Scan) -> tuple[Bracket, ...]:
-    """Closers of `text` that it does not open, in order. A closer of the wrong kind ends the search."""
+def unopened(text: str, scanned: Scan, edge: int) -> tuple[Bracket, ...]:
+    """Closers of `text` that it does not open, in order. A closer of the wrong kind ends the search.
+
+    Those before the offset `edge` stand on the cursor's line.
+    """
     stack: list[str] = []
     found: list[tuple[int, str]] = []
     for offset, char in scanned.brackets:
@@ -42,8 +45,7 @@ def unopened(text: str, scanned: Scan) -> tuple[Bracket, ...]:
             found.append((offset, char))
         elif stack.pop() != char:
             break
-    first_line = text.find("\n") if "\n" in text else len(text)
-    return tuple(_bracket(text, offset, char, offset < first_line) for offset, char in found)
+    return tuple(_bracket(text, offset, char, offset < edge) for offset, char in found)
 
 
 def needed(openers: tuple[Bracket, ...], closers: tuple[Bracket, ...]) -> tuple[str, ...] | None:

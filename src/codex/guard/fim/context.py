@@ -51,9 +51,11 @@ class FimContext:
         scanned = scan(prefix, language)
         inside = scanned.open.ends if scanned.open else None
         openers = unclosed(prefix, scanned)
-        closers = unopened(suffix, scan(suffix, language, inside))
         *above, before = prefix.split("\n")[-LINES_KEPT:]
         rest, *below = suffix.split("\n", LINES_KEPT)
+        own_line = not before.strip() or _is_own_line(before, rest)
+        after = before + suffix if not before.strip() else suffix
+        closers = unopened(after, scan(after, language, inside), 0 if own_line else len(rest))
         return cls(
             prefix=prefix,
             suffix=suffix,
@@ -129,4 +131,8 @@ def steps_below(ctx: FimContext) -> list[tuple[int, str]]:
 
 def is_own_line(ctx: FimContext) -> bool:
     """Whether the rest of the cursor's line, by its indentation, is the line after the cursor's."""
-    return not ctx.on_blank and ctx.rest.startswith(("  ", "\t")) and not ctx.before.endswith((" ", "\t"))
+    return not ctx.on_blank and _is_own_line(ctx.before, ctx.rest)
+
+
+def _is_own_line(before: str, rest: str) -> bool:
+    return rest.startswith(("  ", "\t")) and not before.endswith((" ", "\t"))
