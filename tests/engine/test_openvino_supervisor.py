@@ -142,6 +142,24 @@ async def test_closing_the_generator_cancels_in_the_worker(tmp_path: Path) -> No
     assert log.read_text().split("\n")[:3] == ["born", "Submit 1", "Cancel 1"]
 
 
+async def test_a_request_that_left_before_it_was_sent_never_reaches_the_worker(tmp_path: Path) -> None:
+    """The worker sleeps over the first request while prompts larger than the socket's buffer pile up."""
+    log = tmp_path / "log"
+    large = tuple(range(10, 200)) * 5
+    async with started(scripted(log)) as engine, anyio.create_task_group() as group:
+        group.start_soon(answer_of, engine, SLOW)
+        await until(lambda: "Submit 1" in log.read_text())
+        async with anyio.create_task_group() as leaving:
+            for _ in range(400):
+                leaving.start_soon(answer_of, engine, *large)
+            await anyio.sleep(0.1)
+            leaving.cancel_scope.cancel()
+        assert await answer_of(engine, 40)
+    submitted = log.read_text().count("Submit")
+    assert 2 <= submitted < 400
+    assert log.read_text().count("Cancel") == submitted - 2
+
+
 async def test_a_killed_worker_is_replaced_by_exactly_one(tmp_path: Path) -> None:
     async with started(scripted(tmp_path / "log")) as engine:
         first = engine.status().pid

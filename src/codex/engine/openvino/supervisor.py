@@ -58,7 +58,7 @@ class Supervisor:
     _last_step: wire.Step | None = None
     _heard_at: float = 0.0
     _answers: dict[int, Answer] = field(default_factory=dict)
-    _outbox: deque[bytes] = field(default_factory=deque)
+    _outbox: deque[tuple[int, bytes]] = field(default_factory=deque)
     _to_send: anyio.Event = field(default_factory=anyio.Event)
 
     async def start(self) -> None:
@@ -113,8 +113,13 @@ class Supervisor:
         return answer
 
     def close(self, id_: int) -> None:
-        """Forgets a request; the worker drops it within a step if it still has it."""
-        if self._answers.pop(id_, None) is not None and self._worker is not None:
+        """Forgets a request; the worker drops it within a step if it has it, and never gets it if not."""
+        if self._answers.pop(id_, None) is None or self._worker is None:
+            return
+        unsent = [(owner, frame) for owner, frame in self._outbox if owner != id_]
+        if len(unsent) < len(self._outbox):
+            self._outbox = deque(unsent)
+        else:
             self._send(wire.Cancel(id_))
 
     def status(self) -> EngineStatus:
@@ -214,8 +219,9 @@ class Supervisor:
             await self._to_send.wait()
             self._to_send = anyio.Event()
             while self._outbox:
+                _, frame = self._outbox.popleft()
                 try:
-                    await worker.send(self._outbox.popleft())
+                    await worker.send(frame)
                 except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                     return  # `_listen` sees the same end, and deals with it
 
@@ -233,8 +239,8 @@ class Supervisor:
             if time.monotonic() - self._heard_at > limit_s:
                 worker.hung(limit_s)
 
-    def _send(self, message: wire.ToWorker) -> None:
-        self._outbox.append(wire.encode(message))
+    def _send(self, message: wire.Submit | wire.Cancel) -> None:
+        self._outbox.append((message.id, wire.encode(message)))
         self._to_send.set()
 
     def _lose_worker(self, cause: str) -> None:
