@@ -14,7 +14,7 @@ from codex.guard.fim.parse import syntax_errors
 from codex.guard.language import Family
 
 _GOES_ON = (",", "(", "[", "=", "+", "-", "*", "/", "%", "&", "|", "^", "?", ".", "<", "\\", "=>", "->", "@")
-_GOES_ON_WORDS = ("and", "or", "not", "in", "is", "return:", "lambda", "else:", "new", "await")
+_GOES_ON_WORDS = ("and", "or", "not", "in", "is", "lambda", "new", "await")
 
 
 def ends_complete(text: str, ctx: FimContext, final: bool) -> Cut:
