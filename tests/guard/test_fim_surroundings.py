@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from codex.guard import load_grammars
 from codex.guard.fim.context import WINDOW_CHARS, FimContext, steps_below
 from codex.guard.fim.lexer import scan
 from codex.guard.fim.parse import GRAMMARS, syntax_errors
@@ -111,3 +112,8 @@ def test_only_a_window_around_the_cursor_is_parsed() -> None:
     fine = "def f():\n    return 1\n\n\n" * 2000
     broken = "def broken(((\n"
     assert syntax_errors(broken + fine, "x = 1\n", "\n" + fine + broken, "python") == 0
+
+
+def test_grammars_can_be_loaded_ahead() -> None:
+    load_grammars()
+    assert set(GRAMMARS) <= set(LANGUAGES)
