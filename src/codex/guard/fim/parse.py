@@ -38,7 +38,7 @@ def syntax_errors(prefix: str, text: str, suffix: str, language: str) -> int | N
 
 
 def load_grammars() -> None:
-    """Loads every grammar, so that no answer waits for one. Takes some tens of milliseconds, once."""
+    """Loads every grammar, so that no answer waits for one. Takes about ten milliseconds, once."""
     for language in GRAMMARS:
         _grammar(language)
 
