@@ -18,7 +18,7 @@ from codex.access import Admission
 from codex.engine.protocol import Engine
 from codex.engine.text import TokenDecoder
 from codex.errors import CodexError, EngineError, RequestTimeout
-from codex.guard import make_cleaner
+from codex.guard import load_grammars, make_cleaner
 from codex.observe import Metrics, Record
 from codex.observe.logging import log_request
 from codex.prompt import build_prompt
@@ -55,6 +55,7 @@ class Pipeline:
         self.metrics = metrics or Metrics()
         self.metrics.watch(engine.status, self.admission)
         self._serial = count()
+        load_grammars()
 
     def record(self, request: Request) -> Record:
         """A fresh record of `request`: give it to `stream` to read usage and times while it is filled."""
