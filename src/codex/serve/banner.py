@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-_PREFIX = "def is_even(n: int) -> bool:\n    return "
-_SUFFIX = "\n\n\nassert is_even(2)\n"
+_PREFIX = 'def is_even(number):\n    """Whether number is divisible by two."""\n    return '
+_SUFFIX = "\n\n\nprint(is_even(4))\n"
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
