@@ -45,12 +45,15 @@ def prepared_model(models_dir: Path) -> PreparedModel:
     return prepare("qwen2.5-coder-0.5b", models_dir=models_dir, quant="int8")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def real_engine(
     prepared_model: PreparedModel,
-    anyio_backend: str,  # noqa: ARG001 - makes it a fixture of the session's event loop
+    anyio_backend: str,  # noqa: ARG001 - makes it a fixture of the event loop that the tests share
 ) -> AsyncGenerator[OpenVinoEngine, None]:
-    """The real model in its worker process, loaded once. Whoever kills the worker waits until it is back."""
+    """The real model in its worker process. Whoever kills the worker waits until it is back.
+
+    One for each module: a longer life would keep the event loop, and sync tests could not run their own.
+    """
     engine = openvino_engine(prepared_model, Settings(kv_cache_bytes=1 << 30))
     await engine.start()
     yield engine
