@@ -7,12 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from gguf import GGUFWriter
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codex.engine.mock import SPECIAL_TOKENS
-from codex.engine.models import PreparedModel
+from codex.engine.models import CATALOGUE, PreparedModel, weights_path
 from codex.engine.models.gguf_file import read_gguf
 from codex.engine.models.tokenizer_json import write_tokenizer
 from codex.engine.tokenizer import QwenTokenizer, byte_alphabet
@@ -158,3 +160,49 @@ def test_real_encoding_never_yields_a_special_id(real: QwenTokenizer) -> None:
     ids = real.encode(text)
     assert max(ids) < 151643
     assert back(real, ids) == text
+
+
+@pytest.fixture(scope="module")
+def vocabulary_only(prepared_model: PreparedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The real vocabulary without the weights, some of which the engine's reader refuses."""
+    source = read_gguf(weights_path(CATALOGUE[prepared_model.name], prepared_model.path.parent))
+    path = tmp_path_factory.mktemp("vocabulary") / "vocabulary.gguf"
+    writer = GGUFWriter(path, source.architecture)
+    for key, field in source.fields.items():
+        if key != "general.architecture":
+            writer.add_key_value(key, field.value, field.type, field.element)
+    writer.add_tensor("token_embd.weight", np.zeros((1, 32), np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+@pytest.mark.model
+def test_real_encoding_equals_that_of_the_engine_itself(real: QwenTokenizer, vocabulary_only: Path) -> None:
+    """Below its cut at 8,192 tokens, and without special tokens, which it takes for what they spell."""
+    import openvino_genai
+
+    theirs = openvino_genai.Tokenizer(str(vocabulary_only))
+    texts = [*VARIED, *sources()]
+    for text in texts:
+        expected = theirs.encode(text, add_special_tokens=False).input_ids.data[0].tolist()
+        assert real.encode(text) == expected
+    assert len(texts) >= 50
+
+
+VARIED = (
+    "a\r\nb\t\tc\r\r\n  \n\n x",
+    "héllo wörld e\u0301 ñ 日本語 🎉👨\u200d👩\u200d👧 \u00a0x \u2028\u3000 \x0b\x0c",
+    "I'M don't we'LL 'S ſ's",
+    "x = 1234567890 + ٣٤٥ + 0xFF_FF - 1e-9",
+    "SELECT * FROM `t` WHERE a<>'b';--\n#include <stdio.h>\n\tint main(){return 0;}",
+)
+
+
+def sources() -> list[str]:
+    """The standard library's own files, cut well below 8,192 tokens."""
+    paths = sorted(Path(json.__file__).parents[1].glob("[a-h]*.py"))[:100]
+    texts = [path.read_text("utf-8")[:9000] for path in paths]
+    return [text for text in texts if "<|" not in text]
