@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from codex.types import Tokenizer
 
-SLICE_CHARS = 16_384
-"""Small enough to stop early, large enough that the calls cost nothing."""
+SLICE_CHARS = 2048
+"""Small enough to stop early and to be remembered by the tokenizer, large enough that calls cost little."""
 
 COUNT_CHARS = 65_536
 """Left-out text is counted exactly up to here and estimated beyond, so that a huge file costs no seconds."""
