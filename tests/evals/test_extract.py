@@ -6,7 +6,15 @@ import ast
 
 import pytest
 
-from codex.evals.extract import CodeEnd, as_it_stands, continuation_end, continued, fenced_blocks, program
+from codex.evals.extract import (
+    CodeEnd,
+    as_it_stands,
+    begun_end,
+    continuation_end,
+    continued,
+    fenced_blocks,
+    program,
+)
 
 PROMPT = (
     "from typing import List\n\n\ndef helper(x):\n    return x\n\n\n"
@@ -102,10 +110,28 @@ def test_a_continuation_ends_where_the_function_is_left() -> None:
     assert answer[: continuation_end(answer)] == "    return sum(a)\n\n\n"
     assert continuation_end("    x = [\n]\n    return x\n") is None
     assert continuation_end("    return 1\n\n# Test") == len("    return 1\n\n")
-    assert same(
-        continued(PROMPT, answer, "add"),
-        PROMPT.split("def helper")[0] + PROMPT[PROMPT.index("def add") :] + "    return sum(a)",
-    )
+    cut = answer[: continuation_end(answer)]
+    assert same(continued(PROMPT, cut, "add"), PROMPT + "    return sum(a)\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        (
+            "    return twice(a)\n\ndef twice(a):\n    return 1\n```\nIt",
+            "    return twice(a)\n\ndef twice(a):\n    return 1\n",
+        ),
+        ("    return 1\n\n# Test", "    return 1\n\n"),
+        ("    return 1\n\nprint(add(1))", "    return 1\n\n"),
+    ],
+)
+def test_a_begun_answer_may_put_helpers_below(answer: str, kept: str) -> None:
+    assert answer[: begun_end(answer)] == kept
+
+
+def test_a_begun_answer_goes_on_until_the_line_is_known() -> None:
+    answer = "    return 1\n\ndef twice():\n    pass\n"
+    assert {begun_end(answer[:cut]) for cut in range(len(answer) + 1)} == {None}
 
 
 @pytest.mark.parametrize(

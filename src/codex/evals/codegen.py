@@ -14,7 +14,7 @@ import anyio.to_thread
 
 from codex.errors import EvaluationError
 from codex.evals.begun import begun_chat
-from codex.evals.extract import CodeEnd, as_it_stands, continuation_end, continued, program
+from codex.evals.extract import CodeEnd, as_it_stands, begun_end, continuation_end, continued, program
 from codex.evals.journal import Journal, Record
 from codex.evals.report import Case, JsonValue, Measure, Plot, Report, Series
 from codex.evals.run import Tick, run_cases
@@ -78,7 +78,9 @@ def _has_head(task: CodeTask) -> bool:
 
 def _end_of(task: CodeTask, style: PromptStyle) -> Callable[[str], int | None]:
     """A continuation of a function ends where the function is left, everything else where its code ends."""
-    return continuation_end if style != "chat" and _has_head(task) else CodeEnd(task.entry_point)
+    if style == "chat" or not _has_head(task):
+        return CodeEnd(task.entry_point)
+    return begun_end if style == "begun" else continuation_end
 
 
 def _programs(task: CodeTask, style: PromptStyle, text: str) -> tuple[str, str]:

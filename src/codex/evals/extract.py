@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 _ENDS_CODE = re.compile(r"^(?:print\(|assert\b|if __name__|def main\(|#|```|\"\"\"|'''|<\|)", re.MULTILINE)
+_DEFINES = ("def ", "class ", "async def ", "import ", "from ", "@")
 _TOP_LEVEL = re.compile(r"^[^\s)\]}]", re.MULTILINE)
 
 
@@ -55,13 +56,11 @@ def program(answer: str, entry_point: str, prompt: str = "") -> str:
 
 
 def continued(prompt: str, answer: str, entry_point: str) -> str:
-    """The structural extraction of a raw continuation: the prompt and the answer up to its end."""
-    end = continuation_end(answer)
-    return program(prompt + (answer if end is None else answer[:end]), entry_point)
+    """The structural extraction of a continued function: the prompt and the answer below it.
 
-
-def continued_as_it_stands(prompt: str, answer: str) -> str:
-    return prompt + answer
+    The prompt's helpers stay even where the answer calls none of them, because HumanEval's tests do.
+    """
+    return program(prompt + answer, entry_point, prompt)
 
 
 def _defines(text: str, name: str) -> bool:
@@ -124,9 +123,9 @@ def _used(node: ast.stmt) -> set[str]:
 
 
 def _is_given(node: ast.stmt, entry_point: str, body: list[ast.stmt]) -> bool:
-    """Something of the prompt that the answer did not define itself."""
+    """Something of the prompt that the answer did not bring itself."""
     if isinstance(node, ast.Import | ast.ImportFrom):
-        return True
+        return ast.dump(node) not in {ast.dump(statement) for statement in body}
     own = {name for statement in body for name in _names(statement)}
     names = _names(node)
     return bool(names) and entry_point not in names and not own.intersection(names)
@@ -136,6 +135,16 @@ def _futures_first(nodes: list[ast.stmt]) -> list[ast.stmt]:
     return sorted(
         nodes, key=lambda node: not (isinstance(node, ast.ImportFrom) and node.module == "__future__")
     )
+
+
+def begun_end(answer: str) -> int | None:
+    """As `continuation_end`, but definitions and imports may follow: a conversation puts helpers below."""
+    start = answer.find("\n") + 1 if "\n" in answer else len(answer)
+    for found in _TOP_LEVEL.finditer(answer, start):
+        line, whole, _ = answer[found.start() :].partition("\n")
+        if not any(line.startswith(word) or (not whole and word.startswith(line)) for word in _DEFINES):
+            return found.start()
+    return None
 
 
 def continuation_end(answer: str) -> int | None:
