@@ -52,7 +52,10 @@ def program(answer: str, entry_point: str, prompt: str = "") -> str:
     if not body:
         return ""
     given = [node for node in parsed_head(prompt).body if _is_given(node, entry_point, body)]
-    return ast.unparse(ast.Module([*_futures_first([*given, *body])], []))
+    said = {ast.dump(node) for node in given}
+    return ast.unparse(
+        ast.Module(_futures_first([*given, *(node for node in body if ast.dump(node) not in said)]), [])
+    )
 
 
 def continued(prompt: str, answer: str, entry_point: str) -> str:
@@ -123,9 +126,9 @@ def _used(node: ast.stmt) -> set[str]:
 
 
 def _is_given(node: ast.stmt, entry_point: str, body: list[ast.stmt]) -> bool:
-    """Something of the prompt that the answer did not bring itself."""
+    """Something of the prompt that the answer did not define itself."""
     if isinstance(node, ast.Import | ast.ImportFrom):
-        return ast.dump(node) not in {ast.dump(statement) for statement in body}
+        return True
     own = {name for statement in body for name in _names(statement)}
     names = _names(node)
     return bool(names) and entry_point not in names and not own.intersection(names)
