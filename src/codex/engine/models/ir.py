@@ -19,7 +19,7 @@ MODEL_FILES = ("openvino_model.xml", "openvino_model.bin")
 
 
 def make_ir(gguf: Path, quant: QuantMode, progress: Progress) -> None:
-    """Writes `MODEL_FILES` beside `gguf`; with `int8` its 16-bit matrices become 8-bit rows on the way.
+    """Writes `MODEL_FILES` beside `gguf`; with `int8` its matrices become rows with one scale on the way.
 
     Raises:
         UnsupportedModel: the engine could not read the file; the message holds its own words.

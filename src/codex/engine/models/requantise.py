@@ -26,7 +26,7 @@ Array = np.ndarray[Any, Any]
 # Q4_1 is never written: the engine's reader takes its offsets and weights from the wrong bytes. Q6_K is read,
 # but widened to 16 bits; Q5_0 and Q5_1 are refused.
 _TARGETS: dict[QuantMode, tuple[GGMLQuantizationType, LlamaFileType]] = {
-    "int8": (T.F16, LlamaFileType.MOSTLY_F16),  # one scale a row has no GGUF format: see rowwise.py
+    "int8": (T.Q8_0, LlamaFileType.MOSTLY_Q8_0),  # made into rows with one scale later: see rowwise.py
     "int4": (T.Q4_0, LlamaFileType.MOSTLY_Q4_0),
     "fp16": (T.F16, LlamaFileType.MOSTLY_F16),
     "disable": (T.F16, LlamaFileType.MOSTLY_F16),
