@@ -11,7 +11,8 @@ import httpx2
 import pytest
 
 from codex.errors import ClientError, ConnectionFailed
-from codex.evals.target import Extras, Target
+from codex.evals.target import Target
+from codex.evals.wire import Extras
 from codex.types import ChatInput, FimInput, Message, Sampling, SourceFile, TextInput
 
 pytestmark = pytest.mark.anyio

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 import click
 
 from codex._version import __version__
+from codex.cli.lazy import LazyGroup
 from codex.errors import CodexError
 
 COMMANDS = {
@@ -22,21 +22,7 @@ COMMANDS = {
 """Command name to `module:object`. A module is imported only when its command is asked for."""
 
 
-class LazyGroup(click.Group):
-    """Imports a command when it is needed, so that `codex-cli --version` stays instant."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="codex-cli")
 def cli() -> None:
     """Serve, use, measure and improve a code model on your own machines."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
+
+from codex.cli.lazy import LazyGroup
 
 COMMANDS = {
     "humaneval": "codex.cli.evals.humaneval:humaneval",
@@ -21,20 +21,6 @@ COMMANDS = {
 """Command name to `module:object`. A module is imported only when its command is asked for."""
 
 
-class LazyCommands(click.Group):
-    """Imports a command when it is needed: scipy and matplotlib are no business of `--help`."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
-
-
-@click.group("eval", cls=LazyCommands)
+@click.group("eval", cls=LazyGroup, lazy=COMMANDS)
 def eval_() -> None:
     """Measure answers: code benchmarks, infilling, typing replay; compare two runs."""

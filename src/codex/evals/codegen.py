@@ -20,8 +20,9 @@ from codex.evals.report import Case, JsonValue, Measure, Plot, Report, Series
 from codex.evals.run import Tick, run_cases
 from codex.evals.scoring import PartScore, Scorer
 from codex.evals.stats import pass_at_k, share_interval
-from codex.evals.target import Extras, Target
+from codex.evals.target import Target
 from codex.evals.tasks import CodeTask
+from codex.evals.wire import Extras
 from codex.types import ChatInput, Message, Sampling, TextInput, Tokenizer
 
 PromptStyle = Literal["begun", "chat", "completion"]

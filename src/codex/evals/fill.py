@@ -17,8 +17,9 @@ from codex.evals.report import Case, JsonValue, Measure, Plot, Report, Series, T
 from codex.evals.run import Tick, run_cases
 from codex.evals.scoring import Scorer
 from codex.evals.stats import share_interval
-from codex.evals.target import Extras, Target
+from codex.evals.target import Target
 from codex.evals.tasks import FillTask
+from codex.evals.wire import Extras
 from codex.types import FimInput, Sampling
 
 

@@ -15,7 +15,7 @@ import httpx2
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter
 
 from codex.errors import ClientError, ConnectionFailed, EvaluationError, ResponseTimeout
-from codex.evals.wire import fim_text, piece_of, request_body
+from codex.evals.wire import Extras, fim_text, piece_of, request_body
 from codex.types import ChatInput, FimInput, Sampling, TextInput
 
 FimStyle = Literal["suffix", "template"]
@@ -41,21 +41,6 @@ class TargetAnswer:
     completion_tokens: int | None = None
     finish_reason: str | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-
-
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """Fields of ours beside OpenAI's, sent to our own server only (`fim="suffix"`).
-
-    `timeout_s` replaces the server's own limit for one request.
-    """
-
-    cleanup: bool = True
-    single_line: bool = False
-    language: str | None = None
-    user: str | None = None
-    truncate: bool = False
-    timeout_s: float | None = None
 
 
 class Target:

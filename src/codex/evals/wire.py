@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from codex.errors import ClientError
 from codex.types import ChatInput, FimInput, Sampling, TextInput
 
-if TYPE_CHECKING:
-    from codex.evals.target import Extras
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """Fields of ours beside OpenAI's, sent to our own server only (`fim="suffix"`).
+
+    `timeout_s` replaces the server's own limit for one request.
+    """
+
+    cleanup: bool = True
+    single_line: bool = False
+    language: str | None = None
+    user: str | None = None
+    truncate: bool = False
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from codex.evals.long_context.haystack import Haystack
 from codex.evals.long_context.needles import Needle
 from codex.evals.run import Tick, run_cases
 from codex.evals.scoring import Scorer
-from codex.evals.target import Extras, Target, TargetAnswer
+from codex.evals.target import Target, TargetAnswer
+from codex.evals.wire import Extras
 from codex.types import Sampling, TextInput
 
 ANSWER = Sampling(max_tokens=48, temperature=0.0, top_p=1.0)

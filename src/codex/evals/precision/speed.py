@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from random import Random
 from statistics import median
 
-from codex.evals.target import Extras, Target
+from codex.evals.target import Target
+from codex.evals.wire import Extras
 from codex.types import Sampling, TextInput
 
 _NAMES = ("alpha", "beta", "gamma", "delta", "total", "index", "value", "count", "limit", "result")

@@ -14,7 +14,8 @@ import httpx2
 
 from codex.errors import EvaluationError
 from codex.evals.begun import begun_chat
-from codex.evals.target import GREEDY, Extras, Target, TargetAnswer
+from codex.evals.target import GREEDY, Target, TargetAnswer
+from codex.evals.wire import Extras
 from codex.types import ChatInput, FimInput, Sampling, TextInput, Tokenizer
 
 Wording = Literal["begun", "qwen", "no-system", "evalplus", "completion"]

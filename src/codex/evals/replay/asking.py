@@ -22,7 +22,8 @@ import numpy as np
 
 from codex.errors import ClientError, EvaluationError
 from codex.evals.replay.options import ReplayOptions
-from codex.evals.target import Extras, Target, TargetAnswer
+from codex.evals.target import Target, TargetAnswer
+from codex.evals.wire import Extras
 from codex.types import FimInput, Sampling
 
 MAX_FAILURES = 8
