@@ -11,7 +11,7 @@ from codex.errors import ModelCorrupt
 
 MANIFEST = "manifest.json"
 TOKENIZER = "tokenizer.json"
-FORMAT = 2
+FORMAT = 3
 """Raised when what lies in a prepared folder changes: older ones are prepared anew."""
 
 
